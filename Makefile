@@ -1,0 +1,34 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+JOBS ?= 2
+
+.PHONY: help run test lint stats clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+.venv/.installed: pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/.dev: .venv/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+run: .venv/.installed  ## install, then measure recall by position on the bundled sessions
+	$(BIN)/python -m ctxeng run experiments/quickstart.toml
+
+test: .venv/.dev  ## install the dev extras and run the whole test suite
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+lint: .venv/.dev  ## ruff, mypy --strict, import-linter
+	$(BIN)/ruff check ctxeng tests examples benchmarks
+	$(BIN)/ruff format --check ctxeng tests examples benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:  ## remove the virtual environment and the workspace database
+	rm -rf .venv .ctxeng

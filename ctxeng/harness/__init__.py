@@ -1,1 +1,1 @@
-
+"""Evaluation only: nothing below this floor imports it."""

@@ -1,1 +1,1 @@
-
+"""What a run leaves behind: immutable Parquet tables, a manifest, and DuckDB views over them."""

@@ -1,0 +1,68 @@
+"""DuckDB as the query layer: views over the Parquet files of one run or of all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxeng.harness.results.run_folder import RunFolder, finished_runs
+from ctxeng.harness.results.tables import TABLES
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+
+
+def connect(runs: RunFolder | Sequence[RunFolder]) -> duckdb.DuckDBPyConnection:
+    """Return an in-memory connection with one view per table over the given runs."""
+    import duckdb
+
+    folders = [runs] if isinstance(runs, RunFolder) else list(runs)
+    connection = duckdb.connect(":memory:")
+    create_views(connection, folders)
+    return connection
+
+
+def create_views(connection: duckdb.DuckDBPyConnection, runs: Sequence[RunFolder]) -> None:
+    """Create or replace the views ``cells, contexts, artifacts, calls, …`` over run folders."""
+    for table in TABLES:
+        files = [str(run.table(table)) for run in runs if run.table(table).is_file()]
+        if files:
+            listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+            connection.execute(
+                f"CREATE OR REPLACE VIEW {table} AS "
+                f"SELECT * FROM read_parquet([{listed}], union_by_name=true)"
+            )
+
+
+def refresh_catalogue(reports: Path) -> Path:
+    """Rewrite ``ctxeng.duckdb`` with views over every finished run; return its path.
+
+    The file is made anew beside the old one and renamed, so that a reader never sees half of it.
+    """
+    import os
+
+    import duckdb
+
+    final = reports / "ctxeng.duckdb"
+    draft = reports / f".ctxeng.{os.getpid()}.duckdb"
+    draft.unlink(missing_ok=True)
+    with duckdb.connect(str(draft)) as connection:
+        create_views(connection, finished_runs(reports))
+    os.replace(draft, final)
+    return final
+
+
+def rows(connection: duckdb.DuckDBPyConnection, query: str, *args: Any) -> list[dict[str, Any]]:
+    """Return the query's rows as dictionaries."""
+    cursor = connection.execute(query, list(args))
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def frame(run: RunFolder, table: str = "cells") -> pd.DataFrame:
+    """Return one table of a run as a pandas frame."""
+    with connect(run) as connection:
+        result: pd.DataFrame = connection.execute(f"SELECT * FROM {table}").df()
+    return result

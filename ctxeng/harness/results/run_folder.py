@@ -1,0 +1,98 @@
+"""A run folder: written whole into a hidden folder, then renamed into place."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ctxeng.core.errors import InputError
+from ctxeng.harness.results.tables import SCHEMA_VERSION, TABLES, Row, write_table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFolder:
+    """A finished run on disk."""
+
+    path: Path
+
+    @property
+    def run_id(self) -> str:
+        """Return the run's id, which is the folder's name."""
+        return self.path.name
+
+    def table(self, name: str) -> Path:
+        """Return the Parquet file of one table."""
+        return self.path / f"{name}.parquet"
+
+    def manifest(self) -> dict[str, Any]:
+        """Return the manifest, with the experiment, versions, hashes and counts."""
+        loaded: dict[str, Any] = orjson.loads((self.path / "manifest.json").read_bytes())
+        return loaded
+
+
+def write_run(
+    out: Path, *, manifest: Mapping[str, Any], tables: Mapping[str, Sequence[Row]]
+) -> RunFolder:
+    """Write every table and the manifest, atomically, and return the finished folder.
+
+    Raises:
+        InputError: the output folder cannot be written; nothing is left behind.
+    """
+    run_id = str(manifest["run_id"])
+    final, draft = out / run_id, out / f".{run_id}.{os.getpid()}.draft"
+    try:
+        draft.mkdir(parents=True)
+        for name in TABLES:
+            rows = [{**row, "run_id": run_id} for row in tables.get(name, ())]
+            write_table(draft / f"{name}.parquet", name, rows)
+        body = {"schema_version": SCHEMA_VERSION, **manifest}
+        (draft / "manifest.json").write_bytes(
+            orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+        )
+        os.replace(draft, final)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            shutil.rmtree(draft, ignore_errors=True)
+        raise InputError(
+            f"output folder must be writable, got {out} ({error.strerror or error}). "
+            "Name another with --out, or free the space; finished cells are kept for the next try."
+        ) from error
+    return RunFolder(path=final)
+
+
+def open_run(name: str | Path, *, reports: Path) -> RunFolder:
+    """Return a finished run by path, id, unique prefix of the id, or ``latest``.
+
+    Raises:
+        InputError: there is no such run, or several.
+    """
+    direct = Path(name)
+    if (direct / "manifest.json").is_file():
+        return RunFolder(path=direct.resolve())
+    runs = finished_runs(reports)
+    if str(name) == "latest" and runs:
+        return runs[-1]
+    found = [run for run in runs if run.run_id.startswith(str(name))]
+    exact = [run for run in found if run.run_id == str(name)]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    known = ", ".join(run.run_id for run in runs[-5:]) or "none"
+    what = "ambiguous" if found else "not a run"
+    raise InputError(
+        f"run must be a run folder, an id under {reports} or 'latest', got {str(name)!r} ({what}). "
+        f"Newest runs: {known}."
+    )
+
+
+def finished_runs(reports: Path) -> list[RunFolder]:
+    """Return the finished runs under a folder, oldest first (by manifest time, then name)."""
+    folders = [p for p in sorted(reports.glob("*")) if (p / "manifest.json").is_file()]
+    runs = [RunFolder(path=p) for p in folders if not p.name.startswith(".")]
+    return sorted(runs, key=lambda run: (str(run.manifest().get("started_at", "")), run.run_id))

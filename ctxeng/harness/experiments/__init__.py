@@ -1,1 +1,1 @@
-
+"""Experiment files: what to run, sweep and compare."""

@@ -1,1 +1,1 @@
-
+"""Replay recorded sessions through the production builder, and ask the probes."""

@@ -1,0 +1,116 @@
+"""The typed shape of an experiment file. Unknown keys are errors."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+Control = Literal["full", "none", "oracle", "restated", "verbatim"]
+CONTROLS: tuple[Control, ...] = ("full", "none", "oracle", "restated", "verbatim")
+
+
+class Table(BaseModel):
+    """Base of the tables of an experiment file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ModelsTable(Table):
+    """Which model plays which role; ``offline`` is the built-in baseline, ``none`` asks nobody."""
+
+    reader: str = "offline"
+    summariser: str = "offline"
+    distiller: str | None = None
+    judge: str = "offline"
+    embedder: str = "minilm"
+    counter: str = "heuristic"
+    reader_max_tokens: int = Field(default=200, ge=1)
+    reader_prompt: str | None = None
+    base_url: str | None = None
+    concurrency: int = Field(default=8, ge=1)
+    extra: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+
+class ReplicatesTable(Table):
+    """How often each random role is repeated. A deterministic model needs one."""
+
+    summariser: int = Field(default=1, ge=1)
+    reader: int = Field(default=1, ge=1)
+    judge: int = Field(default=1, ge=1)
+
+
+class LimitsTable(Table):
+    """Where a run stops before it spends more."""
+
+    max_calls: int | None = Field(default=None, ge=0)
+    max_cost_usd: float | None = Field(default=None, ge=0)
+
+
+class GateTable(Table):
+    """The nightly non-inferiority gate: how much recall may drop, and in which buckets."""
+
+    margin_share: float = Field(default=0.05, gt=0, lt=1)
+    buckets: tuple[str, ...] = ("recent", "interior", "boundary")
+    arms: tuple[str, ...] = ()
+    measure: Literal["answer", "in_context"] = "answer"
+    min_probes: int = Field(default=40, ge=1)
+
+
+class SweepTable(Table):
+    """A matrix over settings of one arm: every combination becomes an arm."""
+
+    arm: str
+    matrix: dict[str, list[Any]] = Field(min_length=1)
+
+    @field_validator("matrix")
+    @classmethod
+    def _dotted(cls, value: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        for key, values in value.items():
+            if key.count(".") != 1:
+                raise ValueError(f"a swept setting must read section.key, got {key!r}")
+            if not values:
+                raise ValueError(f"{key} must list at least one value")
+        return value
+
+
+class ArmTable(Table):
+    """One arm: a built-in strategy, and the settings it changes."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    strategy: str
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """Return the sections the arm changes, as written."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+class ExperimentFile(Table):
+    """A whole experiment file."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+    description: str = ""
+    extends: str | None = None
+    sessions: list[str] = Field(min_length=1)
+    probes: list[str] = Field(min_length=1)
+    exclude: list[str] = Field(default_factory=list)
+    reference_arm: str
+    controls: tuple[Control, ...] = ("full", "none")
+    models: ModelsTable = ModelsTable()
+    replicates: ReplicatesTable = ReplicatesTable()
+    limits: LimitsTable = LimitsTable()
+    gate: GateTable = GateTable()
+    arms: dict[str, ArmTable] = Field(min_length=1)
+    sweeps: dict[str, SweepTable] = Field(default_factory=dict)
+    audit_share: float = Field(default=0.05, ge=0, le=1)
+    seed: int = 20260101
+
+    @field_validator("arms")
+    @classmethod
+    def _not_reserved(cls, value: dict[str, ArmTable]) -> dict[str, ArmTable]:
+        taken = sorted(set(value) & set(CONTROLS))
+        if taken:
+            raise ValueError(f"arm names must not be control names, got {taken}; rename them")
+        return value

@@ -1,0 +1,98 @@
+"""What a replay is asked to do, resolved: no file names, no defaults left open."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from ctxeng.core.calls import ModelClient
+from ctxeng.core.messages import Session
+from ctxeng.core.protocols import Distiller, Embedder, Summariser, TokenCounter
+from ctxeng.core.settings import StrategySettings
+from ctxeng.harness.probes.model import Probe
+
+ControlName = Literal["full", "none", "oracle", "restated", "verbatim"]
+SummariserFactory = Callable[[ModelClient, int], Summariser]
+DistillerFactory = Callable[[ModelClient, int], Distiller]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """One configured strategy, or a control.
+
+    Args:
+        pins_evidence: the builder is handed the probe's evidence messages (oracle, restated).
+        lossless: summaries return their input (verbatim).
+    """
+
+    name: str
+    settings: StrategySettings
+    control: ControlName | None = None
+    pins_evidence: bool = False
+    lossless: bool = False
+
+    @property
+    def is_control(self) -> bool:
+        """Return whether the arm is one of the reserved controls."""
+        return self.control is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readers:
+    """The reader and judge of a run; ``reader`` None runs in-context recall only."""
+
+    reader: ModelClient | None
+    reader_model: str
+    reader_max_tokens: int
+    reader_system: str
+    reader_prompt_id: str
+    judge: ModelClient | None
+    judge_model: str
+    extra: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPlan:
+    """Everything a replay needs.
+
+    Args:
+        key: content hash of all that decides the cells; an interrupted replay resumes by it.
+        summariser, distiller: made per unit from the unit's recording client.
+        audit_share: share of literal verdicts that the judge checks as well, 0..1.
+        jobs: units (an arm on a session) in flight at once.
+    """
+
+    key: str
+    arms: tuple[Arm, ...]
+    reference_arm: str
+    sessions: tuple[Session, ...]
+    probes: Mapping[str, tuple[Probe, ...]]
+    compaction_client: ModelClient
+    summariser: SummariserFactory
+    distiller: DistillerFactory
+    readers: Readers
+    embedder: Embedder | None
+    counter: TokenCounter
+    audit_share: float
+    seed: int
+    replicates_summariser: int = 1
+    replicates_reader: int = 1
+    replicates_judge: int = 1
+    scratch: Path
+    jobs: int = 4
+
+    @property
+    def reference(self) -> Arm:
+        """Return the arm whose geometry defines the buckets."""
+        return next(arm for arm in self.arms if arm.name == self.reference_arm)
+
+
+def content_key(value: Any) -> str:
+    """Return a short sha256 over the canonical JSON of a value (16 hex digits)."""
+    body = orjson.dumps(value, option=orjson.OPT_SORT_KEYS, default=str)
+    return hashlib.sha256(body).hexdigest()[:16]

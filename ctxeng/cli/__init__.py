@@ -1,1 +1,1 @@
-
+"""Thin commands: parse, call, print, exit code."""

@@ -17,8 +17,6 @@ from ctxeng.core.settings import StrategySettings
 from ctxeng.harness.probes.model import Probe
 
 ControlName = Literal["full", "none", "oracle", "restated", "verbatim"]
-SummariserFactory = Callable[[ModelClient, int], Summariser]
-DistillerFactory = Callable[[ModelClient, int], Distiller]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +40,13 @@ class Arm:
         return self.control is not None
 
 
+SummariserFactory = Callable[[Arm, ModelClient], Summariser]
+DistillerFactory = Callable[[Arm, ModelClient], Distiller]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readers:
-    """The reader and judge of a run; ``reader`` None runs in-context recall only."""
+    """Who answers and who judges; ``reader`` None runs in-context recall only."""
 
     reader: ModelClient | None
     reader_model: str
@@ -57,14 +59,24 @@ class Readers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Replicates:
+    """How often each random role is repeated."""
+
+    summariser: int = 1
+    reader: int = 1
+    judge: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayPlan:
     """Everything a replay needs.
 
     Args:
         key: content hash of all that decides the cells; an interrupted replay resumes by it.
-        summariser, distiller: made per unit from the unit's recording client.
+        writer: the client that summariser and distiller call; the factories get a recording one.
         audit_share: share of literal verdicts that the judge checks as well, 0..1.
-        jobs: units (an arm on a session) in flight at once.
+        scratch: folder for finished units of an unfinished replay.
+        jobs: sessions in flight at once.
     """
 
     key: str
@@ -72,7 +84,7 @@ class ReplayPlan:
     reference_arm: str
     sessions: tuple[Session, ...]
     probes: Mapping[str, tuple[Probe, ...]]
-    compaction_client: ModelClient
+    writer: ModelClient
     summariser: SummariserFactory
     distiller: DistillerFactory
     readers: Readers
@@ -80,9 +92,7 @@ class ReplayPlan:
     counter: TokenCounter
     audit_share: float
     seed: int
-    replicates_summariser: int = 1
-    replicates_reader: int = 1
-    replicates_judge: int = 1
+    replicates: Replicates = Replicates()
     scratch: Path
     jobs: int = 4
 

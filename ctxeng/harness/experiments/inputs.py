@@ -1,0 +1,107 @@
+"""Find and load what an experiment names: sessions, probes, exclusions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+
+from ctxeng.core.errors import DatasetError, SettingsError
+from ctxeng.core.messages import Session
+from ctxeng.harness.experiments.schema import ExperimentFile
+from ctxeng.harness.probes.io import check_against, read_probes
+from ctxeng.harness.probes.model import Probe
+from ctxeng.harness.sessions.io import load_dataset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """Sessions in order of id, and the probes to ask of each."""
+
+    sessions: tuple[Session, ...]
+    probes: Mapping[str, tuple[Probe, ...]]
+
+    @property
+    def probe_count(self) -> int:
+        """Return the number of probes over all sessions."""
+        return sum(len(probes) for probes in self.probes.values())
+
+
+def load_inputs(experiment: ExperimentFile, workspace: Path) -> Inputs:
+    """Return the sessions and accepted probes an experiment names.
+
+    Sessions without a probe are left out: nothing would be asked of them.
+
+    Raises:
+        SettingsError: a path does not exist.
+        DatasetError: a session or probe file is damaged, or a probe names an absent session or seq.
+    """
+    sessions = load_dataset(_existing(experiment.sessions, workspace, "sessions"))
+    probes: list[Probe] = []
+    for path in _existing(experiment.probes, workspace, "probes"):
+        probes += read_probes(path)
+    _no_duplicates(probes)
+    check_against(probes, sessions)
+    excluded = _exclusions(_existing(experiment.exclude, workspace, "exclude"))
+    kept = [p for p in probes if p.status == "accepted" and p.probe_id not in excluded]
+    if not kept:
+        raise DatasetError(
+            f"probes must hold at least one accepted probe, got none in {experiment.probes}."
+        )
+    by_session = {s.session_id: tuple(p for p in kept if p.session_id == s.session_id)
+                  for s in sessions}  # fmt: skip
+    asked = tuple(s for s in sorted(sessions, key=_by_id) if by_session[s.session_id])
+    return Inputs(sessions=asked, probes={s.session_id: by_session[s.session_id] for s in asked})
+
+
+def limit_inputs(inputs: Inputs, *, sessions: int | None, probes: int | None) -> Inputs:
+    """Return the first sessions, and the first probes of each: for a quick look at a large set."""
+    kept = inputs.sessions[:sessions]
+    return replace(
+        inputs,
+        sessions=kept,
+        probes={s.session_id: inputs.probes[s.session_id][:probes] for s in kept},
+    )
+
+
+def _by_id(session: Session) -> str:
+    return session.session_id
+
+
+def _existing(names: Sequence[str], workspace: Path, setting: str) -> list[Path]:
+    paths = [workspace / name for name in names]
+    missing = [str(path) for path in paths if not path.exists()]
+    if missing:
+        raise SettingsError(
+            f"{setting} must name existing files or folders, got {', '.join(missing)}. "
+            f"Paths are relative to the workspace {workspace}."
+        )
+    return paths
+
+
+def _no_duplicates(probes: Sequence[Probe]) -> None:
+    seen: set[str] = set()
+    for probe in probes:
+        if probe.probe_id in seen:
+            raise DatasetError(f"probe ids must be unique, got {probe.probe_id!r} twice.")
+        seen.add(probe.probe_id)
+
+
+def _exclusions(paths: Sequence[Path]) -> frozenset[str]:
+    """Read exclusion files: JSON lines ``{"id": probe id, "reason": text}``."""
+    excluded = set()
+    for path in paths:
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+            if not line.strip():
+                continue
+            try:
+                record = orjson.loads(line)
+                excluded.add(str(record["id"]))
+                _ = record["reason"]
+            except (orjson.JSONDecodeError, KeyError, TypeError):
+                raise DatasetError(
+                    f"{path}:{number}: an exclusion must be an object with id and reason."
+                ) from None
+    return frozenset(excluded)

@@ -1,0 +1,120 @@
+"""One unit of a replay: one arm on one session, from the first append to the last cell."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ctxeng.core.artifacts import Artifact
+from ctxeng.core.context import Context
+from ctxeng.core.messages import Message, Session
+from ctxeng.harness.probes.model import Probe
+from ctxeng.harness.replay.plan import Arm, ReplayPlan
+from ctxeng.harness.replay.recording import RecordingClient
+from ctxeng.store import Store
+from ctxeng.strategies.wiring import Parts, wire
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """A session that went through an arm's write path."""
+
+    conversation_id: str
+    parts: Parts
+    messages: tuple[Message, ...]
+    artifacts: tuple[Artifact, ...]
+    failures: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """A prompt that was built for a probe, and what building it took."""
+
+    probe: Probe
+    context: Context
+    as_of: int
+    build_seconds: float
+
+
+async def play(
+    plan: ReplayPlan,
+    arm: Arm,
+    session: Session,
+    *,
+    store: Store,
+    client: RecordingClient,
+    replicate: int,
+) -> Played:
+    """Append a session message by message, compacting after each as production would."""
+    conversation_id = f"{plan.key}/{arm.name}/{replicate}/{session.session_id}"
+    parts = wire(
+        arm.settings,
+        store=store,
+        summariser=plan.summariser(arm, client),
+        distiller=plan.distiller(arm, client),
+        embedder=plan.embedder,
+        counter=plan.counter,
+        replicate=replicate,
+    )
+    await store.delete_conversation(conversation_id)
+    await store.create_conversation(conversation_id, language=session.language)
+    failures = await _write_path(arm, session, store=store, parts=parts, name=conversation_id)
+    if arm.settings.retrieval.enabled:
+        await parts.indexer.index_due(conversation_id)
+    return Played(
+        conversation_id=conversation_id,
+        parts=parts,
+        messages=tuple(await store.messages(conversation_id)),
+        artifacts=tuple(await store.all_artifacts(conversation_id)),
+        failures=tuple(failures),
+    )
+
+
+async def build(played: Played, probe: Probe, *, pins_evidence: bool, system: str) -> Built:
+    """Return the prompt production would send for a probe's question."""
+    last_seq = played.messages[-1].seq
+    as_of = last_seq if probe.ask_at_seq is None else min(probe.ask_at_seq, last_seq)
+    started = time.perf_counter()
+    context = await played.parts.builder.build(
+        played.conversation_id,
+        probe.question,
+        as_of=as_of,
+        system=system,
+        now=next((m.timestamp for m in reversed(played.messages[: as_of + 1]) if m.timestamp), None),
+        pinned_seqs=probe.evidence_seqs if pins_evidence else (),
+    )
+    seconds = time.perf_counter() - started
+    return Built(probe=probe, context=context, as_of=as_of, build_seconds=seconds)
+
+
+def visible_at(artifacts: Sequence[Artifact], as_of: int) -> list[Artifact]:
+    """Return the artifacts a prompt built at ``as_of`` could use."""
+    return [
+        a
+        for a in artifacts
+        if a.visible_from_seq <= as_of
+        and (a.superseded_from_seq is None or a.superseded_from_seq > as_of)
+    ]
+
+
+async def _write_path(
+    arm: Arm, session: Session, *, store: Store, parts: Parts, name: str
+) -> list[dict[str, Any]]:
+    if not arm.settings.compacts:
+        await store.append_many(name, _counted(session.messages, parts))
+        return []
+    failures: list[dict[str, Any]] = []
+    for message in _counted(session.messages, parts):
+        await store.append_many(name, [message])
+        report = await parts.compactor.run_due(name)
+        failures += [
+            {"kind": failure.kind, "reason": failure.reason, "at_seq": message.seq}
+            for failure in report.failures
+        ]
+    return failures
+
+
+def _counted(messages: Sequence[Message], parts: Parts) -> list[Message]:
+    return [replace(m, tokens=parts.counter.count(m.text)) for m in messages]

@@ -1,0 +1,214 @@
+"""The search index: vectors and analysed terms are handed in, scores come out.
+
+Both searches look at one conversation as it stood at ``as_of``: document frequencies and lengths
+count the messages up to that seq and nothing later.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ctxeng.core.messages import Message
+from ctxeng.core.protocols import Vectors
+from ctxeng.store import messages as message_queries
+from ctxeng.store.messages import Connection
+from ctxeng.store.text import clean_text
+
+BM25_K1 = 1.2  # Source: Robertson & Zaragoza (2009), The Probabilistic Relevance Framework
+BM25_B = 0.75
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexEntry:
+    """What is indexed for one message.
+
+    Args:
+        terms: analysed terms, repeats included.
+        vectors: ``(n_chunks, dimensions)`` float32 unit rows; empty when there is nothing to embed.
+    """
+
+    seq: int
+    terms: Sequence[str]
+    vectors: Vectors | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One found message. ``score`` is the method's own: cosine, BM25 or trigram similarity."""
+
+    seq: int
+    score: float
+
+
+async def unindexed(connection: Connection, conversation_id: str, *, limit: int) -> list[Message]:
+    """Return the oldest messages that are not indexed yet."""
+    cursor = await connection.execute(
+        "SELECT min(m.seq), max(m.seq) FROM (SELECT seq FROM conversation_messages m "
+        "WHERE conversation_id = %s AND NOT EXISTS (SELECT 1 FROM message_terms t "
+        "WHERE t.conversation_id = m.conversation_id AND t.seq = m.seq) ORDER BY seq LIMIT %s) m",
+        (conversation_id, limit),
+    )
+    row = await cursor.fetchone()
+    if row is None or row[0] is None:
+        return []
+    found = await message_queries.read(
+        connection, conversation_id, from_seq=row[0], to_seq=row[1], as_of=None
+    )
+    cursor = await connection.execute(
+        "SELECT seq FROM message_terms WHERE conversation_id = %s AND seq BETWEEN %s AND %s",
+        (conversation_id, row[0], row[1]),
+    )
+    done = {r[0] for r in await cursor.fetchall()}
+    return [message for message in found if message.seq not in done]
+
+
+async def write(
+    connection: Connection,
+    conversation_id: str,
+    entries: Sequence[IndexEntry],
+    *,
+    vectors: bool,
+) -> None:
+    """Index messages; indexing one again replaces its entry."""
+    seqs = [entry.seq for entry in entries]
+    await connection.execute(
+        "DELETE FROM message_terms WHERE conversation_id = %s AND seq = ANY(%s)",
+        (conversation_id, seqs),
+    )
+    async with connection.cursor() as cursor:
+        async with cursor.copy("COPY message_terms FROM STDIN") as copy:
+            for entry in entries:
+                await copy.write_row((conversation_id, entry.seq, len(entry.terms)))
+        async with cursor.copy("COPY message_postings FROM STDIN") as copy:
+            for entry in entries:
+                for term, frequency in Counter(map(clean_text, entry.terms)).items():
+                    await copy.write_row((conversation_id, term, entry.seq, frequency))
+        if vectors:
+            await _write_vectors(connection, conversation_id, entries)
+
+
+async def search_semantic(
+    connection: Connection,
+    conversation_id: str,
+    vector: Vectors,
+    *,
+    as_of: int,
+    limit: int,
+    exclude: Collection[int],
+) -> list[Hit]:
+    """Return the nearest messages by cosine (best chunk of each), an exact scan."""
+    cursor = await connection.execute(
+        "SELECT seq, max(1 - (embedding <=> %s::vector)) AS score FROM message_embeddings "
+        "WHERE conversation_id = %s AND seq <= %s AND NOT seq = ANY(%s) "
+        "GROUP BY seq ORDER BY score DESC, seq LIMIT %s",
+        (_literal(vector), conversation_id, as_of, list(exclude), limit),
+    )
+    return [Hit(seq=row[0], score=float(row[1])) for row in await cursor.fetchall()]
+
+
+async def search_lexical(
+    connection: Connection,
+    conversation_id: str,
+    terms: Sequence[str],
+    *,
+    as_of: int,
+    limit: int,
+    exclude: Collection[int],
+) -> list[Hit]:
+    """Return the best messages by BM25 over OR-ed terms, statistics as of ``as_of``."""
+    wanted = sorted({clean_text(term) for term in terms})
+    if not wanted:
+        return []
+    cursor = await connection.execute(
+        "SELECT p.term, p.seq, p.frequency, t.length FROM message_postings p "
+        "JOIN message_terms t USING (conversation_id, seq) "
+        "WHERE p.conversation_id = %s AND p.term = ANY(%s) AND p.seq <= %s",
+        (conversation_id, wanted, as_of),
+    )
+    postings = await cursor.fetchall()
+    cursor = await connection.execute(
+        "SELECT count(*), coalesce(avg(length), 0) FROM message_terms "
+        "WHERE conversation_id = %s AND seq <= %s",
+        (conversation_id, as_of),
+    )
+    row = await cursor.fetchone()
+    count, mean_length = (int(row[0]), float(row[1])) if row else (0, 0.0)
+    scores = bm25(postings, count=count, mean_length=mean_length)
+    left_out = set(exclude)
+    ranked = sorted(((s, q) for q, s in scores.items() if q not in left_out), key=_best_first)
+    return [Hit(seq=seq, score=score) for score, seq in ranked[:limit]]
+
+
+def bm25(
+    postings: Sequence[Sequence[object]], *, count: int, mean_length: float
+) -> dict[int, float]:
+    """Return the BM25 score of every message that holds a term.
+
+    Args:
+        postings: rows of term, seq, frequency, length.
+        count: messages in the collection. mean_length: their mean length in terms.
+
+    Source: Robertson & Zaragoza (2009), with the non-negative idf of Lucene.
+    """
+    by_term: dict[str, list[tuple[int, int, int]]] = {}
+    for term, seq, frequency, length in postings:
+        by_term.setdefault(str(term), []).append((seq, frequency, length))  # type: ignore[arg-type]
+    scores: dict[int, float] = {}
+    for rows in by_term.values():
+        idf = math.log(1 + (count - len(rows) + 0.5) / (len(rows) + 0.5))
+        for seq, frequency, length in rows:
+            norm = BM25_K1 * (1 - BM25_B + BM25_B * length / (mean_length or 1.0))
+            scores[seq] = scores.get(seq, 0.0) + idf * frequency * (BM25_K1 + 1) / (
+                frequency + norm
+            )
+    return scores
+
+
+async def search_trigram(
+    connection: Connection,
+    conversation_id: str,
+    text: str,
+    *,
+    as_of: int,
+    limit: int,
+    exclude: Collection[int],
+) -> list[Hit]:
+    """Return the messages that hold the text's words most nearly (pg_trgm word similarity)."""
+    cursor = await connection.execute(
+        "SELECT seq, word_similarity(%s, content) AS score FROM conversation_messages "
+        "WHERE conversation_id = %s AND seq <= %s AND NOT seq = ANY(%s) "
+        "ORDER BY score DESC, seq LIMIT %s",
+        (clean_text(text), conversation_id, as_of, list(exclude), limit),
+    )
+    return [Hit(seq=row[0], score=float(row[1])) for row in await cursor.fetchall() if row[1] > 0]
+
+
+async def _write_vectors(
+    connection: Connection, conversation_id: str, entries: Sequence[IndexEntry]
+) -> None:
+    await connection.execute(
+        "DELETE FROM message_embeddings WHERE conversation_id = %s AND seq = ANY(%s)",
+        (conversation_id, [entry.seq for entry in entries]),
+    )
+    async with (
+        connection.cursor() as cursor,
+        cursor.copy(
+            "COPY message_embeddings (conversation_id, seq, chunk, embedding) FROM STDIN"
+        ) as copy,
+    ):
+        for entry in entries:
+            for chunk, vector in enumerate(entry.vectors if entry.vectors is not None else ()):
+                await copy.write_row((conversation_id, entry.seq, chunk, _literal(vector)))
+
+
+def _literal(vector: Vectors) -> str:
+    return "[" + ",".join(f"{value:.7g}" for value in np.asarray(vector).ravel().tolist()) + "]"
+
+
+def _best_first(pair: tuple[float, int]) -> tuple[float, int]:
+    return (-pair[0], pair[1])

@@ -1,0 +1,203 @@
+"""Queries over conversations and their messages. Each takes a connection; none holds one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.types.json import Jsonb
+
+from ctxeng.core.errors import StoreError
+from ctxeng.core.messages import Message
+from ctxeng.store.text import clean_json, clean_text
+
+Connection = AsyncConnection[tuple[Any, ...]]
+
+REDACTED = "[redacted]"
+
+_COLUMNS = "seq, role, speaker, content, blocks, message_id, said_at, meta, tokens, revision"
+
+_CURRENT = f"""
+    SELECT {_COLUMNS} FROM conversation_messages
+    WHERE conversation_id = %(id)s AND seq >= %(low)s AND seq <= %(high)s ORDER BY seq
+"""
+# the newest revision that an asker at as_of could see; the first revision is always visible
+_AS_OF = """
+    SELECT m.seq, m.role, m.speaker, coalesce(r.content, m.content), coalesce(r.blocks, m.blocks),
+           m.message_id, m.said_at, m.meta,
+           CASE WHEN r.revision IS NULL THEN m.tokens ELSE r.tokens END,
+           coalesce(r.revision, m.revision)
+    FROM conversation_messages m
+    LEFT JOIN LATERAL (
+        SELECT * FROM message_revisions r
+        WHERE r.conversation_id = m.conversation_id AND r.seq = m.seq AND m.since_seq > %(as_of)s
+        ORDER BY (r.since_seq <= %(as_of)s) DESC,
+                 CASE WHEN r.since_seq <= %(as_of)s THEN -r.revision ELSE r.revision END
+        LIMIT 1
+    ) r ON m.revision > 0
+    WHERE m.conversation_id = %(id)s AND m.seq >= %(low)s AND m.seq <= %(high)s ORDER BY m.seq
+"""
+_INSERT = f"""
+    INSERT INTO conversation_messages (conversation_id, {_COLUMNS}, since_seq)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 0, %s)
+"""
+
+
+async def append(
+    connection: Connection, conversation_id: str, messages: Sequence[Message]
+) -> list[Message]:
+    """Store messages at the end of a conversation, in order, and return them as stored."""
+    cursor = await connection.execute(
+        "UPDATE conversations SET last_seq = last_seq + %s, stamp = stamp + 1 "
+        "WHERE conversation_id = %s RETURNING last_seq",
+        (len(messages), conversation_id),
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        await create(connection, conversation_id)
+        return await append(connection, conversation_id, messages)
+    first = int(row[0]) - len(messages) + 1
+    stored = [_cleaned(message, seq=first + i) for i, message in enumerate(messages)]
+    async with connection.cursor() as writer:
+        await writer.executemany(_INSERT, [_parameters(conversation_id, m) for m in stored])
+    return stored
+
+
+async def create(
+    connection: Connection,
+    conversation_id: str,
+    *,
+    user_id: str | None = None,
+    project_id: str | None = None,
+    keep_raw: bool = False,
+    language: str = "und",
+    meta: Any = None,
+) -> None:
+    """Make a conversation; do nothing when it is there."""
+    await connection.execute(
+        "INSERT INTO conversations "
+        "(conversation_id, user_id, project_id, keep_raw, language, meta) "
+        "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+        (
+            clean_text(conversation_id),
+            user_id,
+            project_id,
+            keep_raw,
+            language,
+            Jsonb(clean_json(dict(meta or {}))),
+        ),
+    )
+
+
+async def read(
+    connection: Connection,
+    conversation_id: str,
+    *,
+    from_seq: int,
+    to_seq: int | None,
+    as_of: int | None,
+) -> list[Message]:
+    """Return messages in order, each in the revision that was current at ``as_of``."""
+    high = min(x for x in (to_seq, as_of, 2**31 - 1) if x is not None)
+    parameters = {"id": conversation_id, "low": from_seq, "high": high, "as_of": as_of}
+    cursor = await connection.execute(_CURRENT if as_of is None else _AS_OF, parameters)
+    return [_message(row) for row in await cursor.fetchall()]
+
+
+async def edit(
+    connection: Connection, conversation_id: str, seq: int, *, content: str, tokens: int | None
+) -> Message:
+    """Append a revision to a message; the old words stay readable as of earlier seqs."""
+    old, last_seq = await _locked(connection, conversation_id, seq)
+    await connection.execute(
+        "INSERT INTO message_revisions (conversation_id, seq, revision, content, blocks, tokens, "
+        "since_seq) SELECT conversation_id, seq, revision, content, blocks, tokens, since_seq "
+        "FROM conversation_messages WHERE conversation_id = %s AND seq = %s",
+        (conversation_id, seq),
+    )
+    new = replace(old, content=clean_text(content), tokens=tokens, revision=old.revision + 1)
+    await connection.execute(
+        "UPDATE conversation_messages SET content = %s, tokens = %s, revision = %s, since_seq = %s "
+        "WHERE conversation_id = %s AND seq = %s",
+        (new.content, tokens, new.revision, last_seq, conversation_id, seq),
+    )
+    return new
+
+
+async def redact(connection: Connection, conversation_id: str, seq: int) -> None:
+    """Destroy a message's words, every revision of them, and its place in the index."""
+    await _locked(connection, conversation_id, seq)
+    key = (conversation_id, seq)
+    for table in ("message_revisions", "message_terms"):
+        await connection.execute(
+            f"DELETE FROM {table} WHERE conversation_id = %s AND seq = %s".encode(), key
+        )
+    await connection.execute(
+        "UPDATE conversation_messages SET content = %s, blocks = '[]', meta = '{}', "
+        "tokens = NULL, redacted = true, revision = 0, since_seq = seq "
+        "WHERE conversation_id = %s AND seq = %s",
+        (REDACTED, *key),
+    )
+
+
+async def _locked(connection: Connection, conversation_id: str, seq: int) -> tuple[Message, int]:
+    cursor = await connection.execute(
+        "UPDATE conversations SET stamp = stamp + 1 WHERE conversation_id = %s RETURNING last_seq",
+        (conversation_id,),
+    )
+    row = await cursor.fetchone()
+    found = await read(connection, conversation_id, from_seq=seq, to_seq=seq, as_of=None)
+    if row is None or not found:
+        raise StoreError(f"message must exist, got seq {seq} of conversation {conversation_id!r}.")
+    return found[0], int(row[0])
+
+
+def _cleaned(message: Message, *, seq: int) -> Message:
+    said_at = message.timestamp
+    if said_at is not None and said_at.tzinfo is None:
+        said_at = said_at.replace(tzinfo=UTC)
+    return replace(
+        message,
+        seq=seq,
+        content=clean_text(message.content),
+        speaker=clean_text(message.speaker) if message.speaker else None,
+        blocks=tuple(clean_json(block) for block in message.blocks),
+        message_id=clean_text(message.message_id) if message.message_id else None,
+        meta=clean_json(dict(message.meta)),
+        timestamp=said_at,
+        revision=0,
+    )
+
+
+def _parameters(conversation_id: str, m: Message) -> tuple[Any, ...]:
+    return (
+        conversation_id,
+        m.seq,
+        m.role,
+        m.speaker,
+        m.content,
+        Jsonb(list(m.blocks)),
+        m.message_id,
+        m.timestamp,
+        Jsonb(dict(m.meta)),
+        m.tokens,
+        m.seq,
+    )
+
+
+def _message(row: tuple[Any, ...]) -> Message:
+    return Message(
+        seq=row[0],
+        role=row[1],
+        speaker=row[2],
+        content=row[3],
+        blocks=tuple(row[4]),
+        message_id=row[5],
+        timestamp=row[6].astimezone(UTC) if row[6] is not None else None,
+        meta=row[7],
+        tokens=row[8],
+        revision=row[9],
+    )

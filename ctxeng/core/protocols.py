@@ -36,6 +36,10 @@ class Embedder(Protocol):
         """Return ``(len(texts), dimensions)`` float32, rows of unit length."""
         ...
 
+    def split(self, text: str) -> list[str]:
+        """Return the text in pieces that the model reads whole; empty for blank text."""
+        ...
+
 
 class Clock(Protocol):
     """Tells the time; replays use a simulated one."""

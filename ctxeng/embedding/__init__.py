@@ -1,1 +1,5 @@
+"""Embedders behind one protocol; opened by name, loaded on first use."""
 
+from ctxeng.embedding.factory import open_embedder
+
+__all__ = ["open_embedder"]

@@ -82,7 +82,9 @@ async def build(played: Played, probe: Probe, *, pins_evidence: bool, system: st
         probe.question,
         as_of=as_of,
         system=system,
-        now=next((m.timestamp for m in reversed(played.messages[: as_of + 1]) if m.timestamp), None),
+        now=next(
+            (m.timestamp for m in reversed(played.messages[: as_of + 1]) if m.timestamp), None
+        ),
         pinned_seqs=probe.evidence_seqs if pins_evidence else (),
     )
     seconds = time.perf_counter() - started

@@ -102,7 +102,9 @@ async def _score_text(
     )
 
 
-async def _ask_judge(client: ModelClient, request: object) -> tuple[JudgeVerdict | None, str | None]:
+async def _ask_judge(
+    client: ModelClient, request: object
+) -> tuple[JudgeVerdict | None, str | None]:
     try:
         return parse_verdict(await client.complete(request)), None  # type: ignore[arg-type]
     except LimitReached:

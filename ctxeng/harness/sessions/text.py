@@ -1,0 +1,226 @@
+"""Text safety: the one place where foreign bytes become text that every floor can store.
+
+What leaves here holds no NUL (databases refuse it), no lone surrogate (UTF-8 refuses it), no
+byte-order mark at its start, and ``\\n`` as its only line ending of Windows and Unix files. Other
+characters, U+2028 included, are kept: they are somebody's words.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from ctxeng.core.errors import DatasetError
+
+MAX_DEPTH = 200
+"""Deepest nesting that is kept as structure; what lies deeper is kept as JSON text."""
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_GUESSES = ("cp932", "euc_jp", "cp949", "gb18030", "big5", "cp1252")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_RETURNS = re.compile(r"\r+\n")
+_ESCAPES_TO_CLEAN = (b"\\u0000", b"\\r", b"\r")
+_INT64 = range(-(2**63), 2**64)
+
+
+def clean(text: str) -> str:
+    """Return ``text`` safe to store: no NUL, no lone surrogate, no leading BOM, ``\\n`` line ends.
+
+    Idempotent. Surrogate pairs that JSON escapes left apart are joined; a lone half becomes U+FFFD.
+    """
+    if not text.isascii():
+        if _SURROGATE.search(text):
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        text = text.lstrip("\ufeff")
+    if "\x00" in text:
+        text = text.replace("\x00", "")
+        return clean(text)
+    return _RETURNS.sub("\n", text) if "\r" in text else text
+
+
+def clean_json(value: Any, *, depth: int = 0) -> Any:
+    """Return a JSON value with every string clean and every number storable.
+
+    Integers beyond 64 bits become their decimal digits, infinities and NaN become None, and what
+    is nested deeper than ``MAX_DEPTH`` becomes text.
+    """
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict | list):
+        return _clean_nested(value, depth + 1) if depth < MAX_DEPTH else "[nested too deeply]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    is_giant = isinstance(value, int) and not isinstance(value, bool) and value not in _INT64
+    return str(value) if is_giant else value
+
+
+def _clean_nested(value: dict[Any, Any] | list[Any], depth: int) -> Any:
+    if isinstance(value, dict):
+        return {clean(str(key)): clean_json(inner, depth=depth) for key, inner in value.items()}
+    return [clean_json(inner, depth=depth) for inner in value]
+
+
+def parse_json(data: bytes) -> Any:
+    """Return the JSON value in ``data``, clean.
+
+    Raises:
+        ValueError: ``data`` is not JSON in UTF-8.
+    """
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        return _parse_leniently(data, error)
+    if any(escape in data for escape in _ESCAPES_TO_CLEAN):
+        return clean_json(value)
+    return value
+
+
+def _parse_leniently(data: bytes, error: ValueError) -> Any:
+    """Accept what the strict parser refuses for its characters only: lone surrogates, NaN."""
+    lowered = data.lower()
+    if b"\\ud" not in lowered and b"nan" not in lowered and b"infinity" not in lowered:
+        raise error
+    try:
+        return clean_json(json.loads(data.decode("utf-8")))
+    except (ValueError, RecursionError) as second:
+        raise ValueError(str(second)) from None
+
+
+def decode(data: bytes, *, where: str, encoding: str | None = None) -> str:
+    """Return ``data`` as clean text.
+
+    Args:
+        where: named in the error, usually the file.
+        encoding: None means UTF-8, or what a byte-order mark says.
+
+    Raises:
+        DatasetError: the bytes are not in that encoding; names the likely one and the remedy.
+    """
+    used, skip = encoding or "utf-8", 0
+    if encoding is None:
+        used, skip = _by_bom(data[:4])
+    try:
+        return clean(data[skip:].decode(used))
+    except (UnicodeDecodeError, LookupError) as error:
+        raise DatasetError(_encoding_message(data, used, error, where)) from None
+
+
+def open_utf8(path: Path, *, encoding: str | None = None) -> BinaryIO:
+    """Return a binary stream of UTF-8 bytes, its byte-order mark skipped, whatever the file's own.
+
+    Raises:
+        DatasetError: the encoding is unknown to Python.
+    """
+    raw = path.open("rb")
+    used, skip = (encoding, 0) if encoding else _by_bom(raw.read(4))
+    raw.seek(skip)
+    if used == "utf-8":
+        return raw
+    try:
+        codecs.lookup(used)
+    except LookupError:
+        raw.close()
+        raise DatasetError(
+            f"encoding must be one that Python knows, got {used!r} ({path}). "
+            "Use for example utf-8, cp932, euc_jp, cp949, gb18030 or cp1252."
+        ) from None
+    return io.BufferedReader(_Recoded(raw, used, str(path)))
+
+
+def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield ``(line number from 1, bytes without the line end)``, split on ``\\n`` only."""
+    for number, line in enumerate(stream, start=1):
+        yield number, line.rstrip(b"\r\n")
+
+
+def likely_encoding(data: bytes) -> str | None:
+    """Return the name of an encoding that explains ``data``, None for UTF-8 or a mystery."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            return None
+    else:
+        return None
+    scored = [(score, name) for name in _GUESSES if (score := _plausibility(data, name)) > 0]
+    return max(scored, default=(0.0, None), key=lambda pair: pair[0])[1]
+
+
+def _by_bom(head: bytes) -> tuple[str, int]:
+    for bom, name in _BOMS:
+        if head.startswith(bom):
+            return name, len(bom)
+    return "utf-8", 0
+
+
+def _plausibility(data: bytes, encoding: str) -> float:
+    """Return the share of non-ASCII characters that are kana, hangul, CJK or Latin letters."""
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if error.end < len(data) - 4:
+            return 0.0
+        text = data[: error.start].decode(encoding)
+    foreign = [ch for ch in text if ord(ch) > 127]
+    if not foreign:
+        return 0.0
+    kana_hangul = sum("\u3040" <= ch <= "\u30ff" or "\uac00" <= ch <= "\ud7a3" for ch in foreign)
+    han = sum("\u4e00" <= ch <= "\u9fff" for ch in foreign)
+    latin = sum("\u00c0" <= ch <= "\u017f" for ch in foreign)
+    return (kana_hangul + 0.6 * han + 0.5 * latin) / len(foreign)
+
+
+def _encoding_message(data: bytes, used: str, error: Exception, where: str) -> str:
+    guess = likely_encoding(data[:65536])
+    at = f" at byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
+    if guess and guess != used:
+        advice = f"It looks like {guess}: pass --encoding {guess}."
+    else:
+        advice = "Pass --encoding with the file's own encoding, or save it as UTF-8."
+    return f"text must be {used}, got other bytes{at} ({where}). {advice}"
+
+
+class _Recoded(io.RawIOBase):
+    """A binary stream of UTF-8 read from a stream of another encoding."""
+
+    def __init__(self, raw: BinaryIO, encoding: str, where: str) -> None:
+        self._raw, self._encoding, self._where = raw, encoding, where
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            chunk = self._raw.read(65536)
+            try:
+                text = self._decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError as error:
+                message = _encoding_message(chunk, self._encoding, error, self._where)
+                raise DatasetError(message) from None
+            self._ready = text.encode("utf-8", "surrogatepass")
+            if not chunk:
+                break
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()

@@ -29,8 +29,15 @@ class TokenCounter(Protocol):
 class Embedder(Protocol):
     """Turns texts into unit vectors."""
 
-    embedder_id: str
-    dimensions: int
+    @property
+    def embedder_id(self) -> str:
+        """Return a name that changes whenever the vectors would."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Return the length of a vector."""
+        ...
 
     def embed(self, texts: Sequence[str], *, kind: Literal["query", "passage"]) -> Vectors:
         """Return ``(len(texts), dimensions)`` float32, rows of unit length."""

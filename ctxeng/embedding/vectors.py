@@ -14,7 +14,7 @@ def unit_rows(matrix: Vectors) -> Vectors:
 
 
 def split_by_length(text: str, *, characters: int) -> list[str]:
-    """Return the text in pieces of at most so many characters, cut at white space where possible."""
+    """Return the text in pieces of at most so many characters, cut at spaces where possible."""
     rest, pieces = text.strip(), []
     while len(rest) > characters:
         cut = rest.rfind(" ", characters // 2, characters)

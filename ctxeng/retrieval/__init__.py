@@ -1,1 +1,7 @@
+"""Retrieval on the request path: the gate, the search, message groups. Calls no language model."""
 
+from ctxeng.retrieval.gate import GateDecision
+from ctxeng.retrieval.indexing import Indexer
+from ctxeng.retrieval.retriever import MessageGroup, Retrieval, Retriever
+
+__all__ = ["GateDecision", "Indexer", "MessageGroup", "Retrieval", "Retriever"]

@@ -1,0 +1,224 @@
+"""Search one conversation's older messages and return them as message groups."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ctxeng.core.messages import Message
+from ctxeng.core.pairs import atomic_starts, snap_back, snap_forward
+from ctxeng.core.protocols import Embedder, Vectors
+from ctxeng.core.settings import RetrievalSettings
+from ctxeng.retrieval.analyser import analyse
+from ctxeng.retrieval.fusion import Fused, convex, min_max, normalised, recency, reciprocal_rank
+from ctxeng.retrieval.gate import GateDecision, should_retrieve, topic_cosine
+from ctxeng.retrieval.indexing import named_text
+from ctxeng.store import Hit, Store
+
+ARTICLE_WEIGHTS = {"semantic": 0.45, "lexical": 0.25, "recency": 0.15, "reference": 0.15}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageGroup:
+    """A found message with its neighbours: consecutive, whole tool pairs.
+
+    Args:
+        matched_seqs: the messages that were found; the others are their surroundings.
+    """
+
+    messages: tuple[Message, ...]
+    matched_seqs: tuple[int, ...]
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval:
+    """What the gate decided and what was found, best group first."""
+
+    decision: GateDecision
+    groups: tuple[MessageGroup, ...] = ()
+    ranked: tuple[Fused, ...] = ()
+    below_score: tuple[int, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Retriever:
+    """Finds older raw messages for a question, through the store's searches."""
+
+    def __init__(
+        self, store: Store, embedder: Embedder | None, settings: RetrievalSettings
+    ) -> None:
+        self._store = store
+        self._embedder = embedder if store.capabilities.vector else None
+        self._settings = settings
+
+    async def retrieve(
+        self,
+        conversation_id: str,
+        question: str,
+        *,
+        as_of: int,
+        history: Sequence[Message],
+        recent: Sequence[Message] = (),
+        exclude_seqs: Collection[int] = (),
+    ) -> Retrieval:
+        """Return the message groups a question needs, or none when the gate stays shut.
+
+        Args:
+            history: the whole conversation as of ``as_of``; groups are cut from it.
+            recent: the raw window, which the gate compares the question's topic with.
+            exclude_seqs: messages that are in the prompt anyway.
+        """
+        decision = await self._decide(question, recent)
+        if not decision.retrieve:
+            return Retrieval(decision=decision)
+        ranked = await self.rank(conversation_id, question, as_of=as_of, exclude_seqs=exclude_seqs)
+        good = [f for f in ranked if f.score > self._settings.min_score]
+        groups = message_groups(
+            good,
+            history,
+            around=self._settings.around,
+            limit=self._settings.groups,
+            exclude=set(exclude_seqs),
+        )
+        return Retrieval(
+            decision=decision,
+            groups=groups,
+            ranked=tuple(ranked[: self._settings.candidates]),
+            below_score=tuple(f.seq for f in ranked if f.score <= self._settings.min_score),
+        )
+
+    async def rank(
+        self,
+        conversation_id: str,
+        question: str,
+        *,
+        as_of: int,
+        exclude_seqs: Collection[int] = (),
+    ) -> list[Fused]:
+        """Return messages by fused score, best first."""
+        settings = self._settings
+        where: dict[str, Any] = {
+            "as_of": as_of,
+            "limit": settings.candidates,
+            "exclude": exclude_seqs,
+        }
+        semantic: list[Hit] = []
+        lexical: list[Hit] = []
+        if self._embedder is not None and settings.preset != "lexical" and question.strip():
+            vector = await self._embed(question)
+            semantic = await self._store.search_semantic(conversation_id, vector, **where)
+        if settings.preset != "semantic":
+            terms = analyse(question)
+            lexical = await self._store.search_lexical(conversation_id, terms, **where)
+        trigram: list[Hit] = []
+        if not semantic and not lexical and settings.preset not in ("semantic", "lexical"):
+            trigram = await self._store.search_trigram(conversation_id, question, **where)
+        return fuse(settings, semantic=semantic, lexical=lexical, trigram=trigram, as_of=as_of)
+
+    async def _decide(self, question: str, recent: Sequence[Message]) -> GateDecision:
+        match self._settings.gate:
+            case "never":
+                return GateDecision(retrieve=False, exact=False)
+            case "always":
+                exact = should_retrieve(question).exact
+                return GateDecision(retrieve=True, exact=exact, reasons=("always",))
+        cosine = None
+        if self._embedder is not None and recent and question.strip():
+            query = await self._embed(question)
+            texts = [named_text(m)[:500] for m in recent[-8:] if m.text.strip()]
+            rows = await asyncio.to_thread(self._embedder.embed, texts, kind="passage")
+            cosine = topic_cosine(query, list(rows))
+        return should_retrieve(question, topic_cosine=cosine)
+
+    async def _embed(self, question: str) -> Vectors:
+        assert self._embedder is not None
+        rows = await asyncio.to_thread(self._embedder.embed, [question], kind="query")
+        return np.asarray(rows[0], dtype=np.float32)
+
+
+def fuse(
+    settings: RetrievalSettings,
+    *,
+    semantic: Sequence[Hit],
+    lexical: Sequence[Hit],
+    trigram: Sequence[Hit],
+    as_of: int,
+) -> list[Fused]:
+    """Return one ranking of several searches, by the preset.
+
+    ``convex``: semantic_weight · cosine (min–max scaled over the candidates) +
+    (1 − semantic_weight) · BM25 (divided by the best). ``article``: 0.45 semantic + 0.25 keyword +
+    0.15 recency + 0.15 reference, where reference is 1 for a message found by both searches.
+    """
+    named: dict[str, dict[int, float]] = {
+        "semantic": min_max(semantic),
+        "lexical": normalised(lexical),
+    }
+    if not semantic and not lexical:
+        return convex({"trigram": normalised(trigram)}, {"trigram": 1.0})
+    if settings.preset == "rrf":
+        return reciprocal_rank(named)
+    if settings.preset == "article":
+        seqs = sorted(set(named["semantic"]) | set(named["lexical"]))
+        named["recency"] = recency(seqs, as_of=as_of)
+        named["reference"] = {
+            seq: 1.0 for seq in seqs if seq in named["semantic"] and seq in named["lexical"]
+        }
+        return convex(named, ARTICLE_WEIGHTS)
+    weight = settings.semantic_weight if semantic and lexical else (1.0 if semantic else 0.0)
+    return convex(named, {"semantic": weight, "lexical": 1 - weight})
+
+
+def message_groups(
+    ranked: Sequence[Fused],
+    history: Sequence[Message],
+    *,
+    around: int,
+    limit: int,
+    exclude: Collection[int] = (),
+) -> tuple[MessageGroup, ...]:
+    """Return the best matches with ``around`` neighbours each, overlapping groups merged.
+
+    A group never holds an excluded message, never splits a tool pair, and keeps its best score.
+    """
+    position = {message.seq: i for i, message in enumerate(history)}
+    starts = atomic_starts(history)
+    found: list[tuple[int, int, float, tuple[int, ...]]] = []
+    for fused in ranked:
+        if len(found) == limit:
+            break
+        at = position.get(fused.seq)
+        if at is None:
+            continue
+        low = snap_back(starts, max(0, at - around))
+        high = snap_forward(starts, min(len(history), at + around + 1), end=len(history))
+        found = _merged(found, (low, high, fused.score, (fused.seq,)))
+    left_out = set(exclude)
+    groups = []
+    for low, high, score, matched in sorted(found, key=lambda g: (-g[2], g[0])):
+        messages = tuple(m for m in history[low:high] if m.seq not in left_out)
+        if messages:
+            groups.append(
+                MessageGroup(messages=messages, matched_seqs=tuple(sorted(matched)), score=score)
+            )
+    return tuple(groups)
+
+
+def _merged(
+    found: list[tuple[int, int, float, tuple[int, ...]]],
+    new: tuple[int, int, float, tuple[int, ...]],
+) -> list[tuple[int, int, float, tuple[int, ...]]]:
+    kept = []
+    low, high, score, matched = new
+    for other in found:
+        if other[0] < high and low < other[1]:
+            low, high = min(low, other[0]), max(high, other[1])
+            score, matched = max(score, other[2]), (*other[3], *matched)
+        else:
+            kept.append(other)
+    return [*kept, (low, high, score, matched)]

@@ -1,1 +1,14 @@
+"""Compaction, off the request path: rolling state, episodes, summary trees, memory."""
 
+from ctxeng.compaction.compactor import CompactionReport, Compactor
+from ctxeng.compaction.models import ModelDistiller, ModelSummariser
+from ctxeng.compaction.verbatim import VerbatimDistiller, VerbatimSummariser
+
+__all__ = [
+    "CompactionReport",
+    "Compactor",
+    "ModelDistiller",
+    "ModelSummariser",
+    "VerbatimDistiller",
+    "VerbatimSummariser",
+]

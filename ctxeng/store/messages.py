@@ -51,9 +51,9 @@ async def append(
 ) -> list[Message]:
     """Store messages at the end of a conversation, in order, and return them as stored."""
     cursor = await connection.execute(
-        "UPDATE conversations SET last_seq = last_seq + %s, stamp = stamp + 1 "
+        "UPDATE conversations SET last_seq = last_seq + %s, stamp = stamp + %s "
         "WHERE conversation_id = %s RETURNING last_seq",
-        (len(messages), conversation_id),
+        (len(messages), len(messages), conversation_id),
     )
     row = await cursor.fetchone()
     if row is None:

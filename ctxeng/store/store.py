@@ -48,7 +48,11 @@ class EmbeddingSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """The head of a conversation. ``stamp`` grows with every write to it."""
+    """The head of a conversation.
+
+    ``stamp`` grows by one with every appended message and with every other write. So while it has
+    grown by as much as ``last_seq``, nothing but appends has happened: readers cache by that.
+    """
 
     conversation_id: str
     user_id: str | None

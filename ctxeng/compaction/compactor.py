@@ -1,0 +1,133 @@
+"""The compactor: owns when and how much; the planners own what."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from ctxeng.compaction import episodes, hierarchy, memory, rolling
+from ctxeng.compaction.state import State, StateReader
+from ctxeng.compaction.writing import Tools
+from ctxeng.core.artifacts import Artifact, ArtifactKind
+from ctxeng.core.errors import CompactionFailed, Conflict, LimitReached, ModelError
+from ctxeng.core.protocols import Distiller, Embedder, Summariser, TokenCounter
+from ctxeng.core.settings import StrategySettings
+from ctxeng.store import Store
+
+MAX_RACES = 20
+
+Step = Callable[[State], Awaitable[Artifact | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionFailure:
+    """Work that was due and did not come about; the old state stays, the next run tries again."""
+
+    kind: ArtifactKind
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionReport:
+    """What one ``run_due`` did."""
+
+    written: tuple[Artifact, ...] = ()
+    failures: tuple[CompactionFailure, ...] = ()
+    skipped: str = ""
+
+
+class Compactor:
+    """Brings a conversation's artifacts up to date; safe to run twice, or in several processes."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: StrategySettings,
+        *,
+        summariser: Summariser,
+        distiller: Distiller,
+        counter: TokenCounter,
+        embedder: Embedder | None = None,
+        replicate: int = 0,
+        window_tokens: int = 150_000,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._distiller = distiller
+        self._reader = StateReader(store, settings, counter)
+        self._embedder = embedder
+        self._tools = Tools(
+            settings=settings,
+            summariser=summariser,
+            counter=counter,
+            replicate=replicate,
+            window_tokens=window_tokens,
+        )
+
+    async def run_due(self, conversation_id: str) -> CompactionReport:
+        """Do all the compaction that is due, and return what was written and what failed.
+
+        Each kind goes on until nothing is due or something fails; every step makes progress or
+        ends the loop. A lost race reads the new state and looks again.
+
+        Raises:
+            LimitReached: the client's limit on calls or money; nothing half-done is left.
+        """
+        if not self._settings.compacts:
+            return CompactionReport(skipped="no compaction in this strategy")
+        state = await self._reader.load(conversation_id)
+        if state.conversation.keep_raw:
+            return CompactionReport(skipped="keep_raw")
+        written: list[Artifact] = []
+        failures: list[CompactionFailure] = []
+        for kind, step in self._steps():
+            state = await self._drain(kind, step, state, written, failures)
+        return CompactionReport(written=tuple(written), failures=tuple(failures))
+
+    def _steps(self) -> list[tuple[ArtifactKind, Step]]:
+        steps: list[tuple[ArtifactKind, Step]] = []
+        settings, store, tools = self._settings, self._store, self._tools
+        if settings.rolling.enabled:
+            steps.append(("rolling", lambda s: rolling.step(store, s, tools)))
+        if settings.hierarchy.enabled:
+            steps.append(("node", lambda s: hierarchy.step(store, s, tools)))
+        if settings.episodes.enabled:
+            steps.append(("episode", lambda s: episodes.step(store, s, tools, self._embedder)))
+        if settings.memory.enabled:
+            steps.append(("memory", lambda s: memory.step(store, s, tools, self._distiller)))
+        return steps
+
+    async def _drain(
+        self,
+        kind: ArtifactKind,
+        step: Step,
+        state: State,
+        written: list[Artifact],
+        failures: list[CompactionFailure],
+    ) -> State:
+        races = 0
+        while True:
+            try:
+                artifact = await step(state)
+            except Conflict:
+                races += 1
+                if races > MAX_RACES:
+                    failures.append(CompactionFailure(kind=kind, reason="lost_race"))
+                    return state
+                state = await self._reader.load(state.conversation_id)
+                continue
+            except LimitReached:
+                raise
+            except (CompactionFailed, ModelError) as error:
+                failures.append(CompactionFailure(kind=kind, reason=_reason(error)))
+                return state
+            if artifact is None:
+                return state
+            written.append(artifact)
+            state = await self._reader.load(state.conversation_id)
+
+
+def _reason(error: CompactionFailed | ModelError) -> str:
+    if isinstance(error, CompactionFailed):
+        return str(error)
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,79 @@
+"""Episodes: fixed-size runs of old messages, each compressed into a note of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ctxeng.compaction.cuts import next_episode_end
+from ctxeng.compaction.state import State, contiguous_end
+from ctxeng.compaction.writing import Tools, write_summary
+from ctxeng.core.artifacts import Artifact
+from ctxeng.core.messages import Message
+from ctxeng.core.pairs import atomic_starts, snap_back
+from ctxeng.core.protocols import Embedder, SummaryTask, Vectors
+from ctxeng.store import Store
+
+
+def due(state: State, tools: Tools, embedder: Embedder | None = None) -> tuple[int, int] | None:
+    """Return the index range (end exclusive) of the next episode, None when none is due."""
+    start = contiguous_end(state.of_kind("episode"))
+    end = next_episode_end(
+        state.messages,
+        start=start,
+        old_until=state.old_until,
+        settings=tools.settings.episodes,
+        embed=(lambda messages: _rows(embedder, messages)) if embedder is not None else None,
+    )
+    return None if end is None else (start, end)
+
+
+async def step(
+    store: Store, state: State, tools: Tools, embedder: Embedder | None = None
+) -> Artifact | None:
+    """Write the next episode if one is due and return it.
+
+    Raises:
+        Conflict: somebody else wrote it first.
+    """
+    planned = due(state, tools, embedder)
+    if planned is None:
+        return None
+    start, end = planned
+    read_from = overlap_start(state, start, tools.settings.episodes.overlap)
+    artifact = await write_summary(
+        state,
+        tools,
+        SummaryTask(
+            kind="episode",
+            messages=state.messages[read_from:end],
+            core_from_seq=start,
+            core_to_seq=end - 1,
+            target_tokens=tools.settings.episodes.target_tokens,
+            language=state.conversation.language,
+        ),
+        kind="episode",
+        version=_generation(state, start),
+        read_from=read_from,
+        read_to=end - 1,
+    )
+    await store.insert_nodes([artifact])
+    return artifact
+
+
+def overlap_start(state: State, start: int, overlap: int) -> int:
+    """Return where the read range begins: ``overlap`` messages earlier, no tool pair split."""
+    if overlap == 0 or start == 0:
+        return start
+    return snap_back(atomic_starts(state.messages), max(0, start - overlap))
+
+
+def _generation(state: State, start: int) -> int:
+    known = [a.version for a in state.artifacts if a.kind == "episode" and a.from_seq == start]
+    return max(known, default=0) + 1
+
+
+def _rows(embedder: Embedder, messages: Sequence[Message]) -> Vectors:
+    texts = [m.text[:600] or m.name for m in messages]
+    return np.asarray(embedder.embed(texts, kind="passage"))

@@ -1,0 +1,107 @@
+"""A tree of summaries: chunks of messages, then fan_in children to one parent, level by level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ctxeng.compaction.state import State, contiguous_end
+from ctxeng.compaction.writing import Tools, write_summary
+from ctxeng.core.artifacts import Artifact
+from ctxeng.core.pairs import atomic_starts, snap_forward
+from ctxeng.core.protocols import SummaryTask
+from ctxeng.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueNode:
+    """The next node to write: from messages (level 0) or from children."""
+
+    level: int
+    from_seq: int
+    to_seq: int
+    children: tuple[Artifact, ...] = ()
+
+
+def due(state: State, tools: Tools) -> DueNode | None:
+    """Return the next due node, lowest level first, None when there is none."""
+    settings = tools.settings.hierarchy
+    start = contiguous_end(state.of_kind("node", 0))
+    wanted = start + settings.chunk_messages
+    end = snap_forward(atomic_starts(state.messages), wanted, end=len(state.messages))
+    if wanted <= state.old_until and end <= state.old_until:
+        return DueNode(level=0, from_seq=start, to_seq=end - 1)
+    for level in range(1, settings.levels):
+        covered = contiguous_end(state.of_kind("node", level))
+        children = [c for c in state.of_kind("node", level - 1) if c.from_seq >= covered]
+        ready = _run(children, covered, settings.fan_in)
+        if ready:
+            return DueNode(
+                level=level,
+                from_seq=ready[0].from_seq,
+                to_seq=ready[-1].to_seq,
+                children=tuple(ready),
+            )
+    return None
+
+
+async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
+    """Write the next node if one is due and return it.
+
+    Raises:
+        Conflict: somebody else wrote it first.
+    """
+    node = due(state, tools)
+    if node is None:
+        return None
+    settings = tools.settings.hierarchy
+    budgets = settings.level_tokens
+    target = (
+        settings.chunk_tokens
+        if node.level == 0
+        else budgets[min(node.level, len(budgets)) - 1]
+        if budgets
+        else settings.chunk_tokens
+    )
+    artifact = await write_summary(
+        state,
+        tools,
+        SummaryTask(
+            kind="node",
+            level=node.level,
+            messages=state.messages[node.from_seq : node.to_seq + 1] if node.level == 0 else (),
+            parts=tuple(child.text for child in node.children),
+            core_from_seq=node.from_seq,
+            core_to_seq=node.to_seq,
+            target_tokens=target,
+            language=state.conversation.language,
+        ),
+        kind="node",
+        level=node.level,
+        version=_generation(state, node),
+        read_from=node.from_seq,
+        read_to=node.to_seq,
+        parents=[child.artifact_id for child in node.children],
+    )
+    await store.insert_nodes([artifact])
+    return artifact
+
+
+def _run(children: list[Artifact], start: int, fan_in: int) -> list[Artifact]:
+    """Return the first ``fan_in`` contiguous children from ``start``, empty if not yet there."""
+    run: list[Artifact] = []
+    for child in children:
+        if child.from_seq != (run[-1].to_seq + 1 if run else start):
+            return []
+        run.append(child)
+        if len(run) == fan_in:
+            return run
+    return []
+
+
+def _generation(state: State, node: DueNode) -> int:
+    known = [
+        a.version
+        for a in state.artifacts
+        if a.kind == "node" and a.level == node.level and a.from_seq == node.from_seq
+    ]
+    return max(known, default=0) + 1

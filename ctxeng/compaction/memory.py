@@ -1,0 +1,137 @@
+"""Memory: every k new episodes are distilled into a snapshot of facts, by an explicit cursor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ctxeng.compaction.state import State
+from ctxeng.compaction.writing import Tools
+from ctxeng.core.artifacts import Artifact, MemoryItem
+from ctxeng.core.errors import CompactionFailed
+from ctxeng.core.protocols import Distillation, Distiller, DistillTask
+from ctxeng.store import Store
+
+# Passing task state does not belong in long-term memory: how often something failed just now, what
+# is being tried at this moment, what this very answer contains.
+_TEMPORARY = re.compile(
+    r"\b(?:failed|crashed|broke|errored|timed out)\b.*\b(?:times?|twice|again)\b.*\b(?:today|now|"
+    r"this (?:morning|afternoon|evening|session))\b"
+    r"|\bthis (?:answer|reply|response|message|draft)\b"
+    r"|\b(?:currently|right now|at the moment) (?:running|trying|waiting|debugging|testing)\b"
+    r"|今日.*回.*(?:失敗|落ち)|今(?:、)?(?:試し|実行し|待っ)て|오늘.*번.*실패|지금 (?:시도|실행|대기)",
+    re.IGNORECASE,
+)
+
+
+def due(state: State, tools: Tools) -> tuple[Artifact | None, list[Artifact]] | None:
+    """Return the previous snapshot and the episodes to fold in, None when too few are new.
+
+    The cursor is the last snapshot's ``to_seq``: episodes after it are new, however many have
+    been folded before.
+    """
+    snapshots = [a for a in state.artifacts if a.kind == "memory"]
+    previous = max(snapshots, key=lambda a: a.version, default=None)
+    cursor = previous.to_seq if previous is not None else -1
+    fresh = [e for e in state.of_kind("episode") if e.from_seq > cursor]
+    every = tools.settings.memory.every_episodes
+    return (previous, fresh[:every]) if len(fresh) >= every else None
+
+
+async def step(store: Store, state: State, tools: Tools, distiller: Distiller) -> Artifact | None:
+    """Write the next snapshot if one is due and return it.
+
+    Raises:
+        Conflict: somebody else wrote it first.
+    """
+    planned = due(state, tools)
+    if planned is None:
+        return None
+    previous, episodes = planned
+    answer = await distiller.distil(
+        DistillTask(
+            previous=previous.items if previous is not None else (),
+            texts=tuple(e.text for e in episodes),
+            sources=tuple((e.from_seq, e.to_seq) for e in episodes),
+            speakers=state.speakers,
+            language=state.conversation.language,
+            replicate=tools.replicate,
+        )
+    )
+    snapshot = _snapshot(state, tools, distiller, answer, previous, episodes)
+    await store.insert_memory(snapshot, expected_version=snapshot.version - 1)
+    return snapshot
+
+
+def is_temporary(text: str) -> bool:
+    """Return whether a text is passing task state that memory refuses."""
+    return bool(_TEMPORARY.search(text))
+
+
+def render(items: Sequence[MemoryItem]) -> str:
+    """Return the snapshot as the prompt shows it: active items, a line each."""
+    return "\n".join(
+        f"- [{item.kind}] {f'{item.speaker}: ' if item.speaker else ''}{item.text}"
+        for item in items
+        if item.status == "active"
+    )
+
+
+def _snapshot(
+    state: State,
+    tools: Tools,
+    distiller: Distiller,
+    answer: Distillation,
+    previous: Artifact | None,
+    episodes: Sequence[Artifact],
+) -> Artifact:
+    items = tuple(answer.items)
+    refused: list[str] = list(answer.refused)
+    if not distiller.lossless:
+        refused += [i.text for i in items if i.status == "active" and is_temporary(i.text)]
+        items = tuple(i for i in items if not (i.status == "active" and is_temporary(i.text)))
+        items = _within(items, tools)
+    lost = {i.item_id for i in previous.items} - {i.item_id for i in items} if previous else set()
+    if lost:
+        raise CompactionFailed("memory_item_lost", f"{len(lost)} items of the old snapshot")
+    version = previous.version + 1 if previous is not None else 1
+    to_seq = episodes[-1].to_seq
+    text = render(items)
+    return Artifact(
+        artifact_id=f"{state.conversation_id}/memory/0/0-{to_seq}/v{version}",
+        conversation_id=state.conversation_id,
+        kind="memory",
+        from_seq=0,
+        to_seq=to_seq,
+        read_from_seq=episodes[0].read_from_seq,
+        read_to_seq=to_seq,
+        parents=(
+            *([previous.artifact_id] if previous is not None else []),
+            *(e.artifact_id for e in episodes),
+        ),
+        visible_from_seq=state.visible_from(tools.settings),
+        version=version,
+        text=text,
+        items=items,
+        tokens=tools.counter.count(text),
+        model=answer.model,
+        prompt_hash=answer.prompt_hash,
+        lossless=distiller.lossless,
+        meta={"refused": len(refused), "call": answer.call_key},
+    )
+
+
+def _within(items: Sequence[MemoryItem], tools: Tools) -> tuple[MemoryItem, ...]:
+    """Retract the oldest low-confidence items beyond the target; they stay in the record."""
+    room = tools.settings.memory.target_tokens * 2
+    kept, used = list(items), 0
+    order = sorted(
+        (i for i, item in enumerate(items) if item.status == "active"),
+        key=lambda i: (-items[i].confidence_share, -i),
+    )
+    for i in order:
+        used += tools.counter.count(items[i].text) + 6
+        if used > room:
+            kept[i] = replace(items[i], status="retracted")
+    return tuple(kept)

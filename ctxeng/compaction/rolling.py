@@ -1,0 +1,86 @@
+"""Rolling compaction: one structured task state, rewritten when enough has piled up."""
+
+from __future__ import annotations
+
+from ctxeng.compaction.state import State
+from ctxeng.compaction.writing import Tools, write_summary
+from ctxeng.core.artifacts import Artifact
+from ctxeng.core.pairs import atomic_starts, snap_back
+from ctxeng.core.protocols import SummaryTask
+from ctxeng.store import Store
+
+
+def due(state: State, tools: Tools) -> tuple[Artifact | None, int, int] | None:
+    """Return the previous version and the index range to fold in, None when nothing is due.
+
+    Due means: messages outside the recent window that no version covers sum up to at least the
+    threshold.
+    """
+    versions = [a for a in state.artifacts if a.kind == "rolling"]
+    previous = max(versions, key=lambda a: a.version, default=None)
+    start = previous.to_seq + 1 if previous is not None else 0
+    waiting = state.messages[start : state.old_until]
+    if sum(m.tokens or 0 for m in waiting) < tools.settings.rolling.threshold_tokens:
+        return None
+    return previous, start, state.old_until
+
+
+async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
+    """Write the next version if one is due and return it.
+
+    Raises:
+        Conflict: somebody else wrote it first; read the new state and look again.
+    """
+    planned = due(state, tools)
+    if planned is None:
+        return None
+    previous, start, end = planned
+    end = _fitting_end(state, tools, previous, start, end)
+    version = previous.version + 1 if previous is not None else 1
+    artifact = await write_summary(
+        state,
+        tools,
+        SummaryTask(
+            kind="rolling",
+            messages=state.messages[start:end],
+            previous=previous.text if previous is not None else None,
+            core_from_seq=start,
+            core_to_seq=end - 1,
+            target_tokens=tools.settings.rolling.target_tokens,
+            language=state.conversation.language,
+        ),
+        kind="rolling",
+        version=version,
+        read_from=start,
+        read_to=end - 1,
+        parents=[previous.artifact_id] if previous is not None else [],
+    )
+    whole = _covering_everything(artifact)
+    await store.insert_rolling(whole, expected_version=version - 1)
+    return whole
+
+
+def _covering_everything(artifact: Artifact) -> Artifact:
+    from dataclasses import replace
+
+    name = f"{artifact.conversation_id}/rolling/0/0-{artifact.to_seq}/v{artifact.version}"
+    return replace(artifact, artifact_id=name, from_seq=0)
+
+
+def _fitting_end(
+    state: State, tools: Tools, previous: Artifact | None, start: int, end: int
+) -> int:
+    """Shorten the span so that the summariser's window holds it; at least one atomic run stays."""
+    if tools.summariser.lossless:
+        return end
+    room = tools.window_tokens // 2 - (previous.tokens if previous is not None else 0)
+    used, reach = 0, start
+    for message in state.messages[start:end]:
+        used += message.tokens or 0
+        if used > room and reach > start:
+            break
+        reach = message.seq + 1
+    if reach == end:
+        return end
+    cut = snap_back(atomic_starts(state.messages), reach)
+    return cut if cut > start else end

@@ -1,0 +1,89 @@
+"""Ask for a summary, look at it through the guards, and make it an artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ctxeng.compaction.guards import check_summary, drifted
+from ctxeng.compaction.models import summary_prompt
+from ctxeng.compaction.state import State
+from ctxeng.core.artifacts import Artifact, ArtifactKind
+from ctxeng.core.errors import CompactionFailed
+from ctxeng.core.protocols import Summariser, Summary, SummaryTask, TokenCounter
+from ctxeng.core.settings import StrategySettings
+
+SHORT_INPUT_TOKENS = 400  # below this a note may be as long as what it notes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What writing an artifact needs."""
+
+    settings: StrategySettings
+    summariser: Summariser
+    counter: TokenCounter
+    replicate: int = 0
+    window_tokens: int = 150_000
+
+
+async def write_summary(
+    state: State,
+    tools: Tools,
+    task: SummaryTask,
+    *,
+    kind: ArtifactKind,
+    level: int = 0,
+    version: int = 1,
+    read_from: int,
+    read_to: int,
+    parents: Sequence[str] = (),
+) -> Artifact:
+    """Return a new artifact for a task; nothing is stored yet.
+
+    Raises:
+        CompactionFailed: a guard refused the summary.
+        ModelError: the call failed.
+    """
+    summary, meta = await _guarded(tools, replace(task, replicate=tools.replicate))
+    from_seq, to_seq = task.core_from_seq, task.core_to_seq
+    return Artifact(
+        artifact_id=f"{state.conversation_id}/{kind}/{level}/{from_seq}-{to_seq}/v{version}",
+        conversation_id=state.conversation_id,
+        kind=kind,
+        level=level,
+        from_seq=from_seq,
+        to_seq=to_seq,
+        read_from_seq=read_from,
+        read_to_seq=read_to,
+        parents=tuple(parents),
+        visible_from_seq=state.visible_from(tools.settings),
+        version=version,
+        text=summary.text,
+        tokens=tools.counter.count(summary.text),
+        model=summary.model,
+        prompt_hash=summary.prompt_hash,
+        lossless=tools.summariser.lossless,
+        meta=meta,
+    )
+
+
+async def _guarded(tools: Tools, task: SummaryTask) -> tuple[Summary, dict[str, Any]]:
+    source = "\n".join([task.previous or "", *task.parts, *(m.text for m in task.messages)])
+    if tools.summariser.lossless:
+        return await tools.summariser.summarise(task), {}
+    given = tools.counter.count(summary_prompt(task))
+    if given > tools.window_tokens:
+        raise CompactionFailed(
+            "input_too_long", f"{given} tokens, the summariser takes {tools.window_tokens}"
+        )
+    summary = await tools.summariser.summarise(task)
+    meta: dict[str, Any] = {"input_tokens": given, "call": summary.call_key}
+    if drifted(summary.text, [source]):
+        again = await tools.summariser.summarise(replace(task, replicate=task.replicate + 1000))
+        meta["language_drift"] = 1 if not drifted(again.text, [source]) else 2
+        summary = again if meta["language_drift"] == 1 else summary
+    room = max(task.target_tokens * 2, SHORT_INPUT_TOKENS)
+    check_summary(summary.text, source, counter=tools.counter, room_tokens=room)
+    return summary, meta

@@ -1,0 +1,160 @@
+"""What an importer is, and what it hands on: sessions, probes and an account of every record."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from ctxeng.core.messages import Message
+from ctxeng.harness.importers.source import Sample, Source
+from ctxeng.harness.probes.model import Probe
+from ctxeng.harness.sessions.io import Header, encode, message_record
+from ctxeng.harness.sessions.language import guess_language
+
+View = Literal["raw", "recorded"]
+MAX_FINDINGS = 200
+"""Findings kept per file, so that a file of a million bad lines stays in constant memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something about a file that a person should know."""
+
+    file: str
+    line: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the person importing chose.
+
+    Args:
+        view: ``raw`` drops the summaries a product injected, ``recorded`` keeps them, marked.
+        encoding: of files that are not UTF-8 and have no byte-order mark.
+    """
+
+    view: View = "raw"
+    encoding: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Account:
+    """Where every record of one file went: ``read = imported + merged + skipped``.
+
+    A record is what the format counts in: a line, a message, a question. ``imported`` records
+    became messages or probes of their own; ``merged`` ones are part of another's.
+    """
+
+    file: str
+    read: int = 0
+    imported: int = 0
+    merged: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    findings: list[Finding] = field(default_factory=list)
+    silenced: int = 0
+
+    def take(self, records: int = 1) -> None:
+        """Count records that became messages or probes."""
+        self.read += records
+        self.imported += records
+
+    def merge(self, records: int = 1) -> None:
+        """Count records that were joined to another's message."""
+        self.read += records
+        self.merged += records
+
+    def skip(self, reason: str, records: int = 1) -> None:
+        """Count records that were left out."""
+        if records:
+            self.read += records
+            self.skipped[reason] += records
+
+    def note(self, what: str, *, line: int = 0) -> None:
+        """Keep a finding; beyond the limit only its number is kept."""
+        if len(self.findings) < MAX_FINDINGS:
+            self.findings.append(Finding(file=self.file, line=line, what=what))
+        else:
+            self.silenced += 1
+
+    @property
+    def balanced(self) -> bool:
+        """Return whether every record read is accounted for."""
+        return self.read == self.imported + self.merged + sum(self.skipped.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionDraft:
+    """A session on its way to disk: its header, and its canonical lines as they come.
+
+    Args:
+        records: one JSON line per message, seqs 0, 1, 2 …; read once.
+        source_records: how many records of the source it stands for.
+    """
+
+    header: Header
+    records: Iterable[bytes]
+    source_records: int = 0
+
+
+class Importer(ABC):
+    """Reads one format. Sibling modules all have this shape.
+
+    ``suffixes`` are the file names looked at when a folder is walked; ``companions`` are glob
+    patterns of files that are read together with another one and are no source of their own.
+    """
+
+    name: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]] = (".json",)
+    companions: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def detect(self, sample: Sample) -> float:
+        """Return how sure the importer is that the sample is its format, 0 to 1."""
+
+    @abstractmethod
+    def read(
+        self, source: Source, account: Account, options: Options
+    ) -> Iterator[SessionDraft | Probe]:
+        """Yield what the source holds, and account for every record of it.
+
+        Raises:
+            DatasetError: the source as a whole cannot be read.
+        """
+
+    def claims_folder(self, folder: Path) -> bool:
+        """Return whether a whole folder is one source of this format."""
+        return False
+
+
+def draft(
+    session_id: str,
+    messages: Sequence[Message],
+    *,
+    origin: str,
+    title: str = "",
+    language: str | None = None,
+    licence: str = "",
+    meta: dict[str, object] | None = None,
+) -> SessionDraft:
+    """Return a draft of messages that are in memory; their seqs are set to their positions."""
+    header = Header(
+        session_id=session_id,
+        title=title,
+        language=language or guess_language(message.content for message in messages),
+        origin=origin,
+        licence=licence,
+        speakers=tuple(dict.fromkeys(message.name for message in messages)),
+        meta=meta or {},
+    )
+    return SessionDraft(
+        header=header,
+        records=(
+            encode(message_record(message.with_(seq=seq))) for seq, message in enumerate(messages)
+        ),
+        source_records=len(messages),
+    )

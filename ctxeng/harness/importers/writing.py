@@ -1,0 +1,146 @@
+"""Write a dataset folder, so that importing again changes only what changed."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Literal, Protocol
+
+from ctxeng.core.errors import DatasetError
+from ctxeng.harness.importers.model import SessionDraft
+from ctxeng.harness.probes.io import read_probes, write_probes
+from ctxeng.harness.probes.model import Probe
+from ctxeng.harness.sessions.io import atomic_file, encode, file_name
+
+Outcome = Literal["written", "updated", "unchanged", "copy", "empty"]
+_SPOOL_BYTES = 16_000_000
+_CHUNK_BYTES = 1_000_000
+
+
+class Redactor(Protocol):
+    """Replaces what must not be stored; consistent over sessions and probes."""
+
+    def record(self, line: bytes) -> bytes:
+        """Return a canonical line without what must not be stored."""
+        ...
+
+    def probe(self, probe: Probe) -> Probe:
+        """Return the probe with the same replacements."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What became of one draft; ``session_id`` is the id it got."""
+
+    session_id: str
+    outcome: Outcome
+    messages: int
+
+
+@dataclass(slots=True, kw_only=True)
+class DatasetWriter:
+    """Writes the sessions of one import below one folder, each file atomically."""
+
+    out: Path
+    redactor: Redactor | None = None
+    _digests: dict[str, str] = field(default_factory=dict)
+
+    def add(self, draft: SessionDraft) -> Written:
+        """Write a draft and return what became of it.
+
+        A session id seen before in this import is a copy when the messages are equal, and gets a
+        number behind it when they are not.
+        """
+        with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as body:
+            count, digest = self._spool(draft.records, body)
+            session_id = draft.header.session_id
+            if not count:
+                return Written(session_id=session_id, outcome="empty", messages=0)
+            if digest in (self._digests.get(session_id), *self._renamed(session_id)):
+                return Written(session_id=session_id, outcome="copy", messages=count)
+            own_id = self._free_id(session_id)
+            self._digests[own_id] = digest
+            head = self._redacted(encode(replace(draft.header, session_id=own_id).record()))
+            outcome = _place(head, body, self.out / "sessions" / file_name(own_id))
+        return Written(session_id=own_id, outcome=outcome, messages=count)
+
+    def _spool(self, records: Iterable[bytes], body: IO[bytes]) -> tuple[int, str]:
+        digest, count = hashlib.sha256(), 0
+        for record in records:
+            line = self._redacted(record)
+            digest.update(line)
+            body.write(line)
+            body.write(b"\n")
+            count += 1
+        return count, digest.hexdigest()
+
+    def _redacted(self, line: bytes) -> bytes:
+        return self.redactor.record(line) if self.redactor else line
+
+    def _renamed(self, session_id: str) -> list[str]:
+        number, found = 2, []
+        while digest := self._digests.get(f"{session_id}~{number}"):
+            found.append(digest)
+            number += 1
+        return found
+
+    def _free_id(self, session_id: str) -> str:
+        if session_id not in self._digests:
+            return session_id
+        return f"{session_id}~{len(self._renamed(session_id)) + 2}"
+
+
+def merge_probes(path: Path, probes: Mapping[str, Probe], *, session_ids: Iterable[str]) -> int:
+    """Write the probes of the sessions just imported into ``path``; return how many it holds.
+
+    Probes of other sessions that the file already has are kept; an unchanged file is not touched.
+    """
+    replaced = set(session_ids)
+    old = read_probes(path) if path.exists() else []
+    kept = [p for p in old if p.session_id not in replaced and p.probe_id not in probes]
+    merged = sorted([*kept, *probes.values()], key=lambda p: (p.session_id, p.probe_id))
+    if merged and merged != old:
+        write_probes(merged, path)
+    return len(merged)
+
+
+def check_writable(out: Path) -> None:
+    """Check that ``out`` can become a dataset folder, before anything is read.
+
+    Raises:
+        DatasetError: it is a file, or cannot be written to.
+    """
+    try:
+        (out / "sessions").mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out / "sessions"):
+            pass
+    except OSError as error:
+        raise DatasetError(
+            f"--out must be a folder that can be written to, got {out} "
+            f"({error.strerror or error}). Choose another one."
+        ) from None
+
+
+def _place(head: bytes, body: IO[bytes], path: Path) -> Outcome:
+    digest = hashlib.sha256(head + b"\n")
+    body.seek(0)
+    while chunk := body.read(_CHUNK_BYTES):
+        digest.update(chunk)
+    existed = path.exists()
+    if existed and _digest(path) == digest.digest():
+        return "unchanged"
+    body.seek(0)
+    with atomic_file(path) as stream:
+        stream.write(head + b"\n")
+        shutil.copyfileobj(body, stream, _CHUNK_BYTES)
+    return "updated" if existed else "written"
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").digest()

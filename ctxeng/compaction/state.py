@@ -103,7 +103,8 @@ class StateReader:
 
 def _only_grew(known: State, head: Conversation) -> bool:
     before = known.conversation
-    return head.stamp - before.stamp == head.last_seq - before.last_seq
+    grown = head.stamp - before.stamp
+    return head.created_at == before.created_at and grown == head.last_seq - before.last_seq
 
 
 def contiguous_end(artifacts: Sequence[Artifact]) -> int:

@@ -61,6 +61,7 @@ class Conversation:
     language: str
     last_seq: int
     stamp: int
+    created_at: datetime
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -171,13 +172,13 @@ class Store:
         """
         row = await self._one(
             "SELECT conversation_id, user_id, project_id, keep_raw, language, last_seq, stamp, "
-            "meta FROM conversations WHERE conversation_id = %s",
+            "created_at, meta FROM conversations WHERE conversation_id = %s",
             conversation_id,
         )
         if row is None:
             raise StoreError(f"conversation must exist, got {conversation_id!r}.")
         names = ("conversation_id", "user_id", "project_id", "keep_raw", "language", "last_seq",
-                 "stamp", "meta")  # fmt: skip
+                 "stamp", "created_at", "meta")  # fmt: skip
         return Conversation(**dict(zip(names, row, strict=True)))
 
     async def append(

@@ -175,7 +175,7 @@ def _probe(
         question=asked,
         kind="absent" if absent else "other",
         evidence=() if absent else spans_of(found),
-        expect=((answer,),) if answer else (("(no answer given)",),) if not absent else (),
+        expect=((answer,),) if answer else (),
         forbid=(stale,) if absent and stale else (),
         answerable=not absent,
         language="en",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -74,6 +74,12 @@ class Account:
             self.read += records
             self.skipped[reason] += records
 
+    def retract(self, reason: str, *, imported: int = 0, merged: int = 0) -> None:
+        """Count records as skipped after all, because what they made is there already."""
+        self.imported -= imported
+        self.merged -= merged
+        self.skipped[reason] += imported + merged
+
     def note(self, what: str, *, line: int = 0) -> None:
         """Keep a finding; beyond the limit only its number is kept."""
         if len(self.findings) < MAX_FINDINGS:
@@ -93,12 +99,13 @@ class SessionDraft:
 
     Args:
         records: one JSON line per message, seqs 0, 1, 2 …; read once.
-        source_records: how many records of the source it stands for.
+        source_records: tells, once ``records`` is read, how many records of the source became
+            messages of their own and how many were merged into one.
     """
 
     header: Header
     records: Iterable[bytes]
-    source_records: int = 0
+    source_records: Callable[[], tuple[int, int]]
 
 
 class Importer(ABC):
@@ -140,8 +147,15 @@ def draft(
     language: str | None = None,
     licence: str = "",
     meta: dict[str, object] | None = None,
+    taken: int | None = None,
+    merged: int = 0,
 ) -> SessionDraft:
-    """Return a draft of messages that are in memory; their seqs are set to their positions."""
+    """Return a draft of messages that are in memory; their seqs are set to their positions.
+
+    Args:
+        taken, merged: records of the source that became, and were joined to, these messages;
+            by default one each.
+    """
     header = Header(
         session_id=session_id,
         title=title,
@@ -156,5 +170,5 @@ def draft(
         records=(
             encode(message_record(message.with_(seq=seq))) for seq, message in enumerate(messages)
         ),
-        source_records=len(messages),
+        source_records=lambda: (len(messages) if taken is None else taken, merged),
     )

@@ -20,7 +20,7 @@ from ctxeng.core.messages import ROLES, Message, Session
 from ctxeng.harness.sessions.text import lines, open_utf8, parse_json
 
 SCHEMA = "ctxeng.session/1"
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._~-]")
 _HEADER_KEYS = frozenset(
     {"schema", "session_id", "title", "language", "origin", "licence", "speakers", "meta"}
 )

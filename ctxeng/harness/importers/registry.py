@@ -1,0 +1,43 @@
+"""Every importer by name; a new format is one file and one line here."""
+
+from __future__ import annotations
+
+from ctxeng.core.errors import DatasetError
+from ctxeng.harness.importers.claude_code import ClaudeCodeImporter
+from ctxeng.harness.importers.locomo import LocomoImporter
+from ctxeng.harness.importers.model import Importer
+from ctxeng.harness.importers.source import Sample
+
+IMPORTERS: tuple[Importer, ...] = (
+    ClaudeCodeImporter(),
+    LocomoImporter(),
+)
+AUTO = "auto"
+_SURE = 0.3
+
+
+def format_names() -> tuple[str, ...]:
+    """Return the names of all formats."""
+    return tuple(importer.name for importer in IMPORTERS)
+
+
+def importer_named(name: str) -> Importer:
+    """Return the importer of a format.
+
+    Raises:
+        DatasetError: there is none of that name.
+    """
+    for importer in IMPORTERS:
+        if importer.name == name:
+            return importer
+    raise DatasetError(
+        f"format must be {AUTO} or one of {', '.join(format_names())}, got {name!r}. "
+        "Use auto to have it told from the content."
+    )
+
+
+def detect(sample: Sample) -> Importer | None:
+    """Return the importer that is surest of a sample, None where none is sure enough."""
+    scored = [(importer.detect(sample), importer) for importer in IMPORTERS]
+    confidence, best = max(scored, key=lambda pair: pair[0])
+    return best if confidence >= _SURE else None

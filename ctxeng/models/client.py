@@ -1,0 +1,98 @@
+"""Open a client: a model behind the ledger, with limits."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Literal
+
+from ctxeng.core.calls import ModelClient, ModelRequest, ModelResponse
+from ctxeng.core.errors import CallMissing
+from ctxeng.models.keys import call_key
+from ctxeng.models.ledger import Ledger
+from ctxeng.models.limits import Limits
+from ctxeng.models.offline import OfflineModel
+from ctxeng.models.prices import cost_usd, price_of
+
+CacheMode = Literal["normal", "replay-only", "fresh"]
+OFFLINE = "offline"
+
+
+class LedgerClient:
+    """Answers from the ledger where it can, and makes every other call once."""
+
+    def __init__(
+        self, inner: ModelClient, ledger: Ledger, *, mode: CacheMode = "normal", limits: Limits
+    ) -> None:
+        self._inner = inner
+        self._ledger = ledger
+        self._mode = mode
+        self._limits = limits
+        self._in_flight: dict[str, asyncio.Task[ModelResponse]] = {}
+        self._fresh: set[str] = set()
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        """Return the answer, from the ledger or by one call; equal calls in flight share it.
+
+        Raises:
+            CallMissing: replay-only, and the ledger does not hold the call.
+        """
+        key = call_key(request)
+        if self._mode != "fresh" or key in self._fresh:
+            known = self._ledger.find(key)
+            if known is not None:
+                return known
+        if self._mode == "replay-only":
+            raise CallMissing(
+                f"ledger must hold the call {key[:12]} ({request.role}, {request.prompt_id}), got "
+                f"none in {self._ledger.path}. Run once without --cache replay-only."
+            )
+        running = self._in_flight.get(key)
+        if running is None:
+            running = asyncio.ensure_future(self._call(key, request))
+            self._in_flight[key] = running
+            running.add_done_callback(lambda _: self._in_flight.pop(key, None))
+        return await asyncio.shield(running)
+
+    async def _call(self, key: str, request: ModelRequest) -> ModelResponse:
+        self._limits.reserve(expected_cost_usd=_expected_cost(request))
+        self._ledger.sending(key, request)
+        response = await self._inner.complete(request)
+        cost = cost_usd(request.model, response.usage)
+        response = replace(response, key=key, cost_usd=cost)
+        self._limits.spend(cost)
+        self._ledger.answered(key, response)
+        self._fresh.add(key)
+        return response
+
+
+def open_client(
+    model: str,
+    *,
+    ledger: Ledger,
+    mode: CacheMode = "normal",
+    limits: Limits | None = None,
+    concurrency: int = 8,
+    base_url: str | None = None,
+) -> ModelClient:
+    """Return a client for ``offline`` or for a Messages API model id.
+
+    The provider's client is made on the first call that the ledger cannot answer, so that
+    replays need neither a key nor a network.
+    """
+    if model == OFFLINE:
+        inner: ModelClient = OfflineModel()
+    else:
+        from ctxeng.models.anthropic_client import AnthropicModel
+
+        inner = AnthropicModel(concurrency=concurrency, base_url=base_url)
+    return LedgerClient(inner, ledger, mode=mode, limits=limits or Limits())
+
+
+def _expected_cost(request: ModelRequest) -> float:
+    """Return an upper estimate of a call's cost: a token per three characters, all of max_tokens."""
+    price = price_of(request.model)
+    if price is None:
+        return 0.0
+    characters = sum(len(str(part)) for part in (*request.system, *request.messages))
+    return characters / 3 * price.input + request.max_tokens * price.output

@@ -1,0 +1,31 @@
+"""The content address of a call."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import orjson
+
+from ctxeng.core.calls import ModelRequest
+
+
+def request_body(request: ModelRequest) -> dict[str, Any]:
+    """Return everything that decides the answer, as plain JSON; the role is not part of it."""
+    return {
+        "model": request.model,
+        "system": [dict(block) for block in request.system],
+        "messages": [dict(message) for message in request.messages],
+        "tool": dict(request.tool) if request.tool is not None else None,
+        "tools": [dict(tool) for tool in request.tools],
+        "max_tokens": request.max_tokens,
+        "extra": dict(request.extra),
+        "prompt_id": request.prompt_id,
+        "replicate": request.replicate,
+    }
+
+
+def call_key(request: ModelRequest) -> str:
+    """Return the sha256 (hex) over the canonical JSON of the request body."""
+    body = orjson.dumps(request_body(request), option=orjson.OPT_SORT_KEYS, default=str)
+    return hashlib.sha256(body).hexdigest()

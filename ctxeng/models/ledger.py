@@ -1,0 +1,176 @@
+"""The ledger: every answered call once, by content address, in one SQLite file.
+
+A call is noted before it is sent and again when it is answered, so that a killed run knows what
+was in flight. Rows hold hashes, answers, usage, latency and cost; never keys, headers or requests.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
+from ctxeng.core.errors import InputError
+
+SCHEMA_VERSION = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS calls (
+    key TEXT PRIMARY KEY,
+    model TEXT NOT NULL,
+    role TEXT NOT NULL,
+    prompt_id TEXT NOT NULL,
+    replicate INTEGER NOT NULL,
+    sent_at REAL NOT NULL,
+    answered_at REAL,
+    attempts INTEGER NOT NULL DEFAULT 1,
+    response TEXT
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+class Ledger:
+    """Open with :meth:`open`; safe between threads and processes."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self.path = path
+
+    @classmethod
+    def open(cls, path: Path | None) -> Ledger:
+        """Open or make a ledger file; None keeps it in memory.
+
+        Raises:
+            InputError: the file cannot be opened, or is no ledger of a version we know.
+        """
+        try:
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(
+                str(path) if path is not None else ":memory:",
+                timeout=60,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.executescript(_SCHEMA)
+            connection.execute(
+                "INSERT OR IGNORE INTO about VALUES ('schema_version', ?)", (str(SCHEMA_VERSION),)
+            )
+            row = connection.execute(
+                "SELECT value FROM about WHERE name = 'schema_version'"
+            ).fetchone()
+        except (sqlite3.Error, OSError) as error:
+            raise InputError(
+                f"ledger must be a writable SQLite file, got {path} ({error})."
+            ) from None
+        if row[0] != str(SCHEMA_VERSION):
+            raise InputError(f"ledger schema must be {SCHEMA_VERSION}, got {row[0]} ({path}).")
+        return cls(connection, path)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def find(self, key: str) -> ModelResponse | None:
+        """Return the stored answer to a call, None when it was never answered."""
+        with self._lock:
+            row = self._connection.execute(
+                "SELECT response FROM calls WHERE key = ? AND response IS NOT NULL", (key,)
+            ).fetchone()
+        return _unpacked(row[0], key) if row else None
+
+    def sending(self, key: str, request: ModelRequest) -> None:
+        """Note that a call is about to be made."""
+        with self._lock:
+            self._connection.execute(
+                "INSERT INTO calls (key, model, role, prompt_id, replicate, sent_at) "
+                "VALUES (?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT (key) DO UPDATE SET attempts = attempts + 1, sent_at = excluded.sent_at",
+                (
+                    key,
+                    request.model,
+                    request.role,
+                    request.prompt_id,
+                    request.replicate,
+                    time.time(),
+                ),
+            )
+
+    def answered(self, key: str, response: ModelResponse) -> None:
+        """Store the answer; an answer that is there already stays."""
+        with self._lock:
+            self._connection.execute(
+                "UPDATE calls SET response = ?, answered_at = ? WHERE key = ? AND response IS NULL",
+                (_packed(response), time.time(), key),
+            )
+
+    def forget(self, keys: list[str]) -> int:
+        """Remove calls by key; return how many were there."""
+        with self._lock, self._transaction():
+            before = self._connection.total_changes
+            self._connection.executemany("DELETE FROM calls WHERE key = ?", [(k,) for k in keys])
+            return self._connection.total_changes - before
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of answered calls and of calls that were sent and never answered."""
+        with self._lock:
+            row = self._connection.execute(
+                "SELECT count(response), count(*) - count(response) FROM calls"
+            ).fetchone()
+        return {"answered": int(row[0]), "unanswered": int(row[1])}
+
+    def export(self, path: Path, *, keys: set[str] | None = None) -> int:
+        """Write answered calls (all, or the given keys) to a new single file; return how many.
+
+        Raises:
+            InputError: the target exists.
+        """
+        if path.exists():
+            raise InputError(f"export file must be new, got {path}. Remove it first.")
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT * FROM calls WHERE response IS NOT NULL ORDER BY key"
+            ).fetchall()
+        kept = [row for row in rows if keys is None or row[0] in keys]
+        target = Ledger.open(path)
+        with target._transaction():
+            marks = ", ".join("?" * len(kept[0])) if kept else ""
+            if kept:
+                target._connection.executemany(f"INSERT INTO calls VALUES ({marks})", kept)
+        target._connection.execute("PRAGMA journal_mode=DELETE")
+        target.close()
+        return len(kept)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+
+def _packed(response: ModelResponse) -> str:
+    body = asdict(response)
+    body.pop("key")
+    body.pop("from_ledger")
+    return orjson.dumps(body).decode()
+
+
+def _unpacked(text: str, key: str) -> ModelResponse:
+    body: dict[str, Any] = orjson.loads(text)
+    usage = Usage(**body.pop("usage"))
+    return ModelResponse(**body, usage=usage, key=key, from_ledger=True)

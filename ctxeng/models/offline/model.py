@@ -1,0 +1,59 @@
+"""The offline model as a client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
+from ctxeng.models.offline.distil import distil
+from ctxeng.models.offline.prompt import tagged, target_tokens, texts
+from ctxeng.models.offline.read import answer
+from ctxeng.models.offline.summarise import summarise
+from ctxeng.models.offline.words import estimated_tokens
+
+VERSION = "offline-1"
+
+
+class OfflineModel:
+    """Plays every role from the prompt alone; the judge's role it declines (``undecided``)."""
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        """Return the extractive answer; usage is estimated, latency is zero."""
+        match request.role:
+            case "summariser":
+                return _response(request, text=_summary(request))
+            case "distiller":
+                pieces = tagged("\n".join(texts(request)))
+                found = distil(pieces, target=target_tokens(request, pieces))
+                return _response(request, tool_input=found)
+            case "judge":
+                verdict = {"verdict": "undecided", "reason": "the offline model does not judge"}
+                return _response(request, tool_input=verdict)
+            case _:
+                return _response(request, text=_answer(request))
+
+
+def _summary(request: ModelRequest) -> str:
+    pieces = tagged("\n".join(texts(request)))
+    kind = request.prompt_id.partition("@")[0]
+    return summarise(pieces, kind=kind, target=target_tokens(request, pieces))
+
+
+def _answer(request: ModelRequest) -> str:
+    blocks = list(texts(request))
+    remembered = [str(b["text"]) for b in request.system if "<memory" in str(b.get("text", ""))]
+    return answer(blocks[-1], [*remembered, *blocks[:-1]])
+
+
+def _response(
+    request: ModelRequest, *, text: str = "", tool_input: dict[str, Any] | None = None
+) -> ModelResponse:
+    given = sum(estimated_tokens(part) for part in texts(request))
+    given += sum(estimated_tokens(str(block.get("text", ""))) for block in request.system)
+    return ModelResponse(
+        text=text,
+        tool_input=tool_input,
+        stop_reason="tool_use" if tool_input is not None else "end_turn",
+        model=VERSION,
+        usage=Usage(input_tokens=given, output_tokens=estimated_tokens(text)),
+    )

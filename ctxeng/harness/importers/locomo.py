@@ -62,7 +62,7 @@ class LabelError:
     """A question of the published data whose answer or evidence is known to be wrong."""
 
     sample_id: str
-    key: tuple[str, str]
+    key: tuple[str, ...]
     reason: str
 
 
@@ -98,8 +98,9 @@ def _reason(original: Mapping[str, Any], corrected: Mapping[str, Any] | None) ->
     return f"known label error: {', '.join(changed) or 'label'} corrected"
 
 
-def _label(question: Mapping[str, Any]) -> tuple[str, str]:
-    return str(question.get("question")), str(question.get("answer"))
+def _label(question: Mapping[str, Any]) -> tuple[str, ...]:
+    evidence = listed(question.get("evidence"))
+    return (str(question.get("question")), str(question.get("answer")), *map(str, evidence))
 
 
 def _messages(conversation: Mapping[str, Any], account: Account) -> list[Message]:
@@ -148,7 +149,7 @@ def _probe(
     probe_id: str,
     question: Any,
     seqs: Mapping[str, int],
-    wrong: Mapping[tuple[str, str], str],
+    wrong: Mapping[tuple[str, ...], str],
     account: Account,
 ) -> Iterator[Probe]:
     asked = text_of(question.get("question")) if isinstance(question, dict) else ""

@@ -15,6 +15,7 @@ from ctxeng.core.errors import DatasetError
 from ctxeng.harness.sessions.text import decode, lines, open_utf8, parse_json
 
 HEAD_BYTES = 262_144
+MAX_LINE_BYTES = 64_000_000
 MAX_JSON_BYTES = 2_000_000_000
 MAX_MEMBER_BYTES = 1_000_000_000
 MAX_ARCHIVE_BYTES = 4_000_000_000
@@ -170,11 +171,12 @@ def sample_of(source: Source) -> Sample:
     """
     if source.path.is_dir() or source.is_archive:
         return Sample(source=source, head=b"")
-    with _readable(source.path):
-        with source.path.open("rb") as raw:
-            refuse_compressed(raw.read(6), source.name)
+    with _readable(source.path), source.path.open("rb") as raw:
+        refuse_compressed(raw.read(6), source.name)
     with source.stream() as stream:
         head = stream.read(HEAD_BYTES)
+        if b"\n" not in head:
+            head += stream.readline(MAX_LINE_BYTES)
     if not head.strip():
         raise DatasetError(f"a file to import must not be empty, got {source.name}. Remove it.")
     return Sample(source=source, head=head)

@@ -17,7 +17,6 @@ from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.sessions.io import atomic_file, encode, file_name
 
 Outcome = Literal["written", "updated", "unchanged", "copy", "empty"]
-_SPOOL_BYTES = 16_000_000
 _CHUNK_BYTES = 1_000_000
 
 
@@ -56,17 +55,18 @@ class DatasetWriter:
         A session id seen before in this import is a copy when the messages are equal, and gets a
         number behind it when they are not.
         """
-        with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as body:
-            count, digest = self._spool(draft.records, body)
-            session_id = draft.header.session_id
-            if not count:
-                return Written(session_id=session_id, outcome="empty", messages=0)
-            if digest in (self._digests.get(session_id), *self._renamed(session_id)):
-                return Written(session_id=session_id, outcome="copy", messages=count)
-            own_id = self._free_id(session_id)
-            self._digests[own_id] = digest
+        wanted = draft.header.session_id
+        with tempfile.TemporaryFile(dir=self.out, buffering=_CHUNK_BYTES) as body:
+            own_id = self._free_id(wanted)
             head = self._redacted(encode(replace(draft.header, session_id=own_id).record()))
-            outcome = _place(head, body, self.out / "sessions" / file_name(own_id))
+            body.write(head + b"\n")
+            count, digest = self._spool(draft.records, body)
+            if not count:
+                return Written(session_id=wanted, outcome="empty", messages=0)
+            if digest in (self._digests.get(wanted), *self._renamed(wanted)):
+                return Written(session_id=wanted, outcome="copy", messages=count)
+            self._digests[own_id] = digest
+            outcome = _place(body, self.out / "sessions" / file_name(own_id))
         return Written(session_id=own_id, outcome=outcome, messages=count)
 
     def _spool(self, records: Iterable[bytes], body: IO[bytes]) -> tuple[int, str]:
@@ -126,21 +126,21 @@ def check_writable(out: Path) -> None:
         ) from None
 
 
-def _place(head: bytes, body: IO[bytes], path: Path) -> Outcome:
-    digest = hashlib.sha256(head + b"\n")
-    body.seek(0)
-    while chunk := body.read(_CHUNK_BYTES):
-        digest.update(chunk)
+def _place(body: IO[bytes], path: Path) -> Outcome:
+    """Copy a finished file into place, unless the same is there already."""
     existed = path.exists()
-    if existed and _digest(path) == digest.digest():
+    if existed and _same(body, path):
         return "unchanged"
     body.seek(0)
     with atomic_file(path) as stream:
-        stream.write(head + b"\n")
         shutil.copyfileobj(body, stream, _CHUNK_BYTES)
     return "updated" if existed else "written"
 
 
-def _digest(path: Path) -> bytes:
+def _same(body: IO[bytes], path: Path) -> bool:
+    body.seek(0)
     with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").digest()
+        while chunk := stream.read(_CHUNK_BYTES):
+            if chunk != body.read(len(chunk)):
+                return False
+    return not body.read(1)

@@ -1,0 +1,273 @@
+"""Claude Code session files: one JSON object a line, a tree of lines, agents beside the main one.
+
+Two passes in constant memory: the first writes each line's part of a message to a temporary file
+and keeps only compact columns about it; the second puts the messages in order.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, ClassVar
+
+import orjson
+
+from ctxeng.harness.importers.claude_code_lines import Line, merge_records, read_line
+from ctxeng.harness.importers.claude_code_threads import Ordered, Thread, order
+from ctxeng.harness.importers.model import Account, Importer, Options, SessionDraft
+from ctxeng.harness.importers.source import Sample, Source
+from ctxeng.harness.importers.values import mapped, text_of
+from ctxeng.harness.probes.model import Probe
+from ctxeng.harness.sessions.io import Header
+from ctxeng.harness.sessions.language import SAMPLE_CHARACTERS, guess_language
+from ctxeng.harness.sessions.text import parse_json
+
+_MAIN, _SIDE = "", "sidechain"
+_MARKS = ("parentUuid", "sessionId", "isSidechain", "uuid", "userType")
+_BUFFER_BYTES = 1 << 18
+_FACTS = ("cwd", "version", "gitBranch")
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
+
+
+class ClaudeCodeImporter(Importer):
+    """Reads Claude Code session files: the main thread, sidechains and agents, each a session."""
+
+    name: ClassVar[str] = "claude-code"
+    suffixes: ClassVar[tuple[str, ...]] = (".jsonl",)
+
+    def detect(self, sample: Sample) -> float:
+        """Return the confidence by the fields that lines of messages carry."""
+        best = max((sum(mark in line for mark in _MARKS) for line in sample.objects), default=0)
+        return best / len(_MARKS) if best >= 3 else 0.0
+
+    def read(
+        self, source: Source, account: Account, options: Options
+    ) -> Iterator[SessionDraft | Probe]:
+        """Yield a session for the main thread and for every agent in the file."""
+        with tempfile.TemporaryFile(prefix="ctxeng-import-", buffering=_BUFFER_BYTES) as spool:
+            reading = _Reading(spool=spool, keep_summaries=options.view == "recorded")
+            reading.all(source, account)
+            spool.flush()
+            names = _Names.of(source.path, reading)
+            for key, thread in reading.threads.items():
+                yield from _drafts(key, thread, reading, names, account)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reading:
+    """The first pass over a file."""
+
+    spool: IO[bytes]
+    keep_summaries: bool
+    threads: dict[str, Thread] = field(default_factory=dict)
+    samples: dict[str, list[str]] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
+    unknown: Counter[str] = field(default_factory=Counter)
+    last_key: str = _MAIN
+    written: int = 0
+
+    def all(self, source: Source, account: Account) -> None:
+        """Read every line."""
+        for number, data in source.lines():
+            try:
+                record = parse_json(data)
+            except ValueError as error:
+                if not data.strip():
+                    account.skip("blank line")
+                    continue
+                account.skip("damaged line")
+                account.note(f"damaged line: {error}", line=number)
+                continue
+            if not isinstance(record, dict):
+                account.skip("not an object")
+                account.note(f"a {type(record).__name__} is no record", line=number)
+                continue
+            self.one(record, account)
+        for kind, count in self.unknown.items():
+            account.note(f"{count} blocks of unknown type {kind!r} are kept as they are")
+
+    def one(self, record: dict[str, Any], account: Account) -> None:
+        """Read one record."""
+        identity = text_of(record.get("uuid"))
+        if not identity:
+            self._aside(record, account)
+            return
+        key = _SIDE if record.get("isSidechain") else _MAIN
+        if key and (agent := text_of(record.get("agentId"))):
+            key = f"agent-{agent}"
+        thread = self.threads.get(key)
+        if thread is None:
+            thread = self.threads[key] = Thread()
+            self.samples[key] = []
+        node_key = _key(identity)
+        if node_key in thread.nodes:
+            account.skip("repeated line")
+            return
+        line = read_line(record)
+        if line.is_summary and not self.keep_summaries:
+            line.record, line.reason = None, "injected summary"
+        self._add(thread, node_key, record, line)
+        if line.record is None:
+            account.skip(line.reason)
+        self._remember(key, record, line)
+
+    def _add(
+        self, thread: Thread, node_key: bytes | str, record: dict[str, Any], line: Line
+    ) -> None:
+        parent = text_of(record.get("parentUuid")) or text_of(record.get("logicalParentUuid"))
+        data = orjson.dumps(line.record) if line.record is not None else b""
+        node = thread.add(
+            node_key,
+            _key(parent) if parent else None,
+            is_message=line.record is not None,
+            time=line.at.timestamp() if line.at else 0.0,
+            group=line.group,
+            offset=self.written,
+            length=len(data),
+        )
+        if data:
+            self.spool.write(data)
+            self.written += len(data)
+        for call in line.calls:
+            thread.calls.setdefault(call, node)
+        if line.answers:
+            thread.waiting_results[node] = line.answers
+
+    def _aside(self, record: dict[str, Any], account: Account) -> None:
+        """Take what a line without an id tells about the session."""
+        kind = text_of(record.get("type"))
+        if kind in _TITLES and (title := text_of(record.get(_TITLES[kind]))):
+            leaf = text_of(record.get("leafUuid"))
+            if not leaf or any(_key(leaf) in thread.nodes for thread in self.threads.values()):
+                self.titles[kind] = title
+        account.skip(f"no message: {kind[:40] or 'without a type'}")
+
+    def _remember(self, key: str, record: dict[str, Any], line: Line) -> None:
+        self.unknown.update(line.unknown)
+        for name in ("sessionId", *_FACTS):
+            if name not in self.facts and (value := text_of(record.get(name))):
+                self.facts[name] = value
+        sample = self.samples[key]
+        if line.record is not None and sum(map(len, sample)) < SAMPLE_CHARACTERS:
+            sample.append(line.record["content"][:2000])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Names:
+    """How the sessions of a file are called."""
+
+    main: str
+    base: str
+    about: dict[str, Any]
+
+    @classmethod
+    def of(cls, path: Path, reading: _Reading) -> _Names:
+        """Return the names: the file's own, and that of the session an agent's file belongs to."""
+        if not path.stem.startswith("agent-"):
+            return cls(main=path.stem, base=path.stem, about={})
+        nested = path.parent.name == "subagents"
+        base = path.parent.parent.name if nested else text_of(reading.facts.get("sessionId"))
+        meta = path.with_suffix(".meta.json")
+        about = mapped(Source(meta).json) if meta.exists() else {}
+        return cls(main=f"{base}.{path.stem}" if base else path.stem, base=base or path.stem,
+                   about=about)  # fmt: skip
+
+    def of_thread(self, key: str, number: int) -> str:
+        """Return the session id of a thread."""
+        if key == _MAIN:
+            return self.main
+        return f"{self.base}.{key}" + (f"-{number}" if key == _SIDE else "")
+
+
+def _drafts(
+    key: str, thread: Thread, reading: _Reading, names: _Names, account: Account
+) -> Iterator[SessionDraft]:
+    lost = thread.settle()
+    what = names.of_thread(key, 1)
+    if lost:
+        account.note(f"{what}: {lost} lines name a parent that is not in the file")
+    taken = bytearray(len(thread.parent)) if key == _SIDE else None
+    number = 0
+    while True:
+        ordered = order(thread, join_roots=key != _SIDE, taken=taken)
+        if not ordered.messages:
+            return
+        number += 1
+        _account(ordered, account, names.of_thread(key, number), is_last=taken is None)
+        yield _draft(names.of_thread(key, number), key, thread, ordered, reading, names)
+        if taken is None:
+            return
+
+
+def _account(ordered: Ordered, account: Account, what: str, *, is_last: bool) -> None:
+    account.take(len(ordered.messages))
+    account.merge(sum(len(nodes) - 1 for nodes in ordered.messages))
+    if is_last:
+        account.skip("other branch", ordered.other_branches)
+    if ordered.joints:
+        account.note(f"{what}: joined at {ordered.joints} places where the thread was broken")
+    if ordered.by_time:
+        account.note(f"{what}: lines are not in order of time, sorted by their timestamps")
+
+
+def _draft(
+    session_id: str, key: str, thread: Thread, ordered: Ordered, reading: _Reading, names: _Names
+) -> SessionDraft:
+    facts = reading.facts
+    meta: dict[str, Any] = {name: facts[name] for name in _FACTS if name in facts}
+    if key != _MAIN or names.main != names.base:
+        meta["parent_session"] = names.base
+    meta |= {name: value for name, value in names.about.items() if isinstance(value, str)}
+    titles = [reading.titles[kind] for kind in _TITLES if kind in reading.titles]
+    title = text_of(names.about.get("description")) or (titles[0] if titles else "")
+    header = Header(
+        session_id=session_id,
+        title=title,
+        language=guess_language(reading.samples[key]),
+        origin="Claude Code",
+        speakers=_speakers(thread, ordered, reading),
+        meta=meta,
+    )
+    merged = sum(len(nodes) - 1 for nodes in ordered.messages)
+    return SessionDraft(
+        header=header,
+        records=_records(thread, ordered, reading),
+        source_records=lambda: (len(ordered.messages), merged),
+    )
+
+
+def _speakers(thread: Thread, ordered: Ordered, reading: _Reading) -> tuple[str, ...]:
+    """Return the roles in order of appearance; every role shows within the first messages."""
+    roles: dict[str, None] = {}
+    for nodes in ordered.messages:
+        start = _part(thread, nodes[0], reading)[:24]
+        roles[start.split(b'"')[3].decode("ascii")] = None
+        if len(roles) == 3:
+            break
+    return tuple(roles)
+
+
+def _records(thread: Thread, ordered: Ordered, reading: _Reading) -> Iterator[bytes]:
+    for seq, nodes in enumerate(ordered.messages):
+        parts = [_part(thread, node, reading) for node in nodes]
+        if len(parts) > 1:
+            parts = [orjson.dumps(merge_records([orjson.loads(part) for part in parts]))]
+        yield b'{"seq":%d,' % seq + parts[0][1:]
+
+
+def _part(thread: Thread, node: int, reading: _Reading) -> bytes:
+    reading.spool.seek(thread.offset[node])
+    return reading.spool.read(thread.length[node])
+
+
+def _key(identity: str) -> bytes | str:
+    """Return an id in 16 bytes where it is a UUID: a large file has a million of them."""
+    try:
+        packed = bytes.fromhex(identity.replace("-", ""))
+    except ValueError:
+        return identity
+    return packed if len(packed) == 16 else identity

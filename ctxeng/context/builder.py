@@ -1,0 +1,347 @@
+"""The Context Builder: one path from a stored conversation and a question to a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from ctxeng.context.budget import Section, fit, left_out
+from ctxeng.context.recent import FittedRecent, fit_recent
+from ctxeng.context.sections import finest_mix, priced
+from ctxeng.context.snapshot import Snapshot, SnapshotReader
+from ctxeng.core.artifacts import Artifact
+from ctxeng.core.context import Block, Context, LeftOut
+from ctxeng.core.errors import BudgetTooSmall
+from ctxeng.core.messages import Message
+from ctxeng.core.protocols import TokenCounter
+from ctxeng.core.settings import StrategySettings
+from ctxeng.core.windows import window_start
+from ctxeng.retrieval import Retrieval, Retriever
+from ctxeng.store import Store
+
+MIN_CACHEABLE_TOKENS = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Raw:
+    """The raw messages that could be shown: the window, and the uncovered ones before it."""
+
+    recent: tuple[Message, ...]
+    tail: tuple[Message, ...]
+    covered: frozenset[int]
+    late: tuple[str, ...]
+
+
+class ContextBuilder:
+    """Builds prompts for one strategy. Stateless but for a cache that can never be stale."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: StrategySettings,
+        *,
+        counter: TokenCounter,
+        retriever: Retriever | None = None,
+        min_cacheable_tokens: int = MIN_CACHEABLE_TOKENS,
+    ) -> None:
+        self._settings = settings
+        self._count = counter.count
+        self._retriever = retriever
+        self._reader = SnapshotReader(store, counter)
+        self._min_cacheable_tokens = min_cacheable_tokens
+
+    async def build(
+        self,
+        conversation_id: str,
+        question: str,
+        *,
+        as_of: int | None = None,
+        system: str = "",
+        tools: Sequence[Mapping[str, Any]] = (),
+        now: datetime | None = None,
+        pinned_seqs: Sequence[int] = (),
+    ) -> Context:
+        """Return the prompt for a question.
+
+        Args:
+            as_of: last seq the prompt may know of, inclusive; None: everything stored.
+            system: the product's system text; never shown to a summariser.
+            now: told to the model after the system text, so that "yesterday" can be resolved.
+            pinned_seqs: messages to show raw just before the question, whatever their place.
+
+        Raises:
+            BudgetTooSmall: system text, question and reserve alone exceed the budget.
+            StoreError: there is no such conversation.
+        """
+        snapshot = await self._reader.load(conversation_id, as_of)
+        messages = _without_question(snapshot.messages, question)
+        fixed = self._fixed(system, question, now)
+        pinned = [snapshot.raw("pinned", m) for m in messages if m.seq in set(pinned_seqs)]
+        room = self._room([*fixed, *pinned], tools)
+        raw = self._raw(snapshot, messages)
+        recent = fit_recent(
+            [snapshot.raw("recent", m) for m in raw.recent],
+            room_tokens=room,
+            min_messages=self._settings.window.min_messages,
+            count=self._count,
+        )
+        room = None if room is None else room - recent.tokens
+        tail = fit_recent(
+            [snapshot.raw("tail", m) for m in raw.tail],
+            room_tokens=room,
+            min_messages=0,
+            count=self._count,
+        )
+        room = None if room is None else room - tail.tokens
+        shown = {s for b in (*recent.kept, *tail.kept, *pinned) for s in b.message_seqs}
+        found = await self._retrieve(snapshot, messages, question, raw, shown)
+        blocks, omitted = self._background(snapshot, found, shown, room)
+        return self._context(
+            snapshot,
+            fixed=fixed,
+            background=blocks,
+            recent=recent,
+            tail=tail,
+            pinned=pinned,
+            raw=raw,
+            omitted=omitted,
+            found=found,
+            tools=tools,
+            messages=messages,
+        )
+
+    def _fixed(self, system: str, question: str, now: datetime | None) -> list[Block]:
+        blocks = []
+        if now is not None:
+            stamp = f"Current time: {now.isoformat(timespec='minutes')}"
+            system = f"{system}\n\n{stamp}" if system else stamp
+        if system:
+            blocks.append(priced(Block(kind="system", text=system, tokens=0), self._count))
+        blocks.append(priced(Block(kind="question", text=question, tokens=0), self._count))
+        return blocks
+
+    def _room(self, required: Sequence[Block], tools: Sequence[Mapping[str, Any]]) -> int | None:
+        budget = self._settings.budget
+        if budget.total_tokens is None:
+            return None
+        needed = sum(block.tokens for block in required) + sum(self._count(str(t)) for t in tools)
+        room = budget.total_tokens - budget.reserve_tokens - needed
+        if room < 0:
+            raise BudgetTooSmall(
+                budget_tokens=budget.total_tokens,
+                needed_tokens=needed + budget.reserve_tokens,
+                detail=f"reserve {budget.reserve_tokens}, question and system text {needed}",
+            )
+        return room
+
+    def _raw(self, snapshot: Snapshot, messages: Sequence[Message]) -> _Raw:
+        """Split the history: recent window, uncovered tail before it, and what artifacts cover."""
+        window = self._settings.window
+        start = window_start(
+            messages, budget_tokens=window.tokens, min_messages=window.min_messages
+        )
+        covered = frozenset(
+            seq for a in self._usable(snapshot) for seq in range(a.from_seq, a.to_seq + 1)
+        )
+        keeps = self._settings.compacts and self._settings.compaction.when_late == "keep_raw"
+        uncovered = tuple(m for m in messages[:start] if m.seq not in covered)
+        return _Raw(
+            recent=tuple(messages[start:]),
+            tail=uncovered if keeps or snapshot.head.keep_raw else (),
+            covered=covered,
+            late=self._late(uncovered),
+        )
+
+    def _late(self, uncovered: Sequence[Message]) -> tuple[str, ...]:
+        """Return the compactions that were due before this build and are not visible yet."""
+        settings = self._settings
+        waiting = sum(m.tokens or 0 for m in uncovered)
+        late = []
+        if settings.episodes.enabled and len(uncovered) > settings.episodes.max_size:
+            late.append("episodes")
+        if settings.rolling.enabled and waiting > 2 * settings.rolling.threshold_tokens:
+            late.append("rolling")
+        if settings.hierarchy.enabled and len(uncovered) > 2 * settings.hierarchy.chunk_messages:
+            late.append("hierarchy")
+        return tuple(late)
+
+    def _usable(self, snapshot: Snapshot) -> list[Artifact]:
+        settings = self._settings
+        kinds = {
+            "rolling": settings.rolling.enabled,
+            "node": settings.hierarchy.enabled,
+            "episode": settings.episodes.enabled,
+            "memory": settings.memory.enabled,
+        }
+        return [a for a in snapshot.artifacts if kinds[a.kind] and a.text.strip()]
+
+    async def _retrieve(
+        self,
+        snapshot: Snapshot,
+        messages: Sequence[Message],
+        question: str,
+        raw: _Raw,
+        shown: set[int],
+    ) -> Retrieval | None:
+        if self._retriever is None or not self._settings.retrieval.enabled:
+            return None
+        return await self._retriever.retrieve(
+            snapshot.head.conversation_id,
+            question,
+            as_of=snapshot.as_of,
+            history=messages,
+            recent=raw.recent,
+            exclude_seqs=shown,
+        )
+
+    def _background(
+        self, snapshot: Snapshot, found: Retrieval | None, shown: set[int], room: int | None
+    ) -> tuple[list[Block], list[LeftOut]]:
+        """Return the compacted and retrieved blocks that fit, and what was left out."""
+        budget = self._settings.budget
+        usable = self._usable(snapshot)
+        memory = [snapshot.made("memory", a) for a in usable if a.kind == "memory"]
+        summary_room = None if room is None else max(budget.summary_tokens, room // 2)
+        nodes = finest_mix(
+            [a for a in usable if a.kind == "node"], room_tokens=summary_room, count=self._count
+        )
+        summaries = [snapshot.made("summary", a) for a in usable if a.kind == "rolling"]
+        summaries += [snapshot.made("node", a) for a in reversed(nodes)]
+        folded_until = max((b.message_seqs[-1] for b in memory if b.message_seqs), default=-1)
+        episodes = [snapshot.made("episode", a) for a in usable if a.kind == "episode"]
+        episodes = sorted(episodes, key=lambda b: -b.message_seqs[0])
+        retrieved, duplicates = self._retrieved(snapshot, found, shown)
+        sections = [
+            Section(
+                name="summary",
+                blocks=[*summaries, *(b for b in episodes if b.message_seqs[-1] > folded_until)],
+                share_tokens=budget.summary_tokens,
+            ),
+            Section(name="retrieved", blocks=retrieved, share_tokens=budget.retrieved_tokens),
+            Section(name="memory", blocks=memory, share_tokens=budget.memory_tokens),
+            Section(
+                name="folded",
+                blocks=[b for b in episodes if b.message_seqs[-1] <= folded_until],
+                share_tokens=0,
+                reason="folded",
+            ),
+        ]
+        if found is not None and found.decision.exact:
+            sections.insert(0, sections.pop(1))
+        fitted = fit(sections, room_tokens=room)
+        blocks = [block for kept in fitted.kept.values() for block in kept]
+        return blocks, [*fitted.left_out, *duplicates]
+
+    def _retrieved(
+        self, snapshot: Snapshot, found: Retrieval | None, shown: set[int]
+    ) -> tuple[list[Block], list[LeftOut]]:
+        """Return retrieved messages, the matched ones of each group first, without duplicates."""
+        if found is None:
+            return [], []
+        seen = {_normal(m.text) for m in snapshot.messages if m.seq in shown}
+        blocks: list[Block] = []
+        duplicates: list[LeftOut] = []
+        for place, group in enumerate(found.groups):
+            matched = set(group.matched_seqs)
+            nearest = sorted(
+                group.messages, key=lambda m: (min(abs(m.seq - s) for s in matched), m.seq)
+            )
+            for message in nearest:
+                block = snapshot.raw("retrieved", message)
+                block = replace(block, meta={"group": place, "score": group.score})
+                if _normal(message.text) in seen:
+                    duplicates.append(left_out(block, "duplicate"))
+                    continue
+                seen.add(_normal(message.text))
+                blocks.append(block)
+        return blocks, duplicates
+
+    def _context(
+        self,
+        snapshot: Snapshot,
+        *,
+        fixed: Sequence[Block],
+        background: Sequence[Block],
+        recent: FittedRecent,
+        tail: FittedRecent,
+        pinned: Sequence[Block],
+        raw: _Raw,
+        omitted: Sequence[LeftOut],
+        found: Retrieval | None,
+        tools: Sequence[Mapping[str, Any]],
+        messages: Sequence[Message],
+    ) -> Context:
+        blocks = _in_prompt_order([*fixed, *background, *tail.kept, *recent.kept, *pinned])
+        blocks = _with_breakpoint(blocks, self._min_cacheable_tokens)
+        shown = {seq for b in blocks if b.is_raw for seq in b.message_seqs}
+        reason = "keep_raw" if snapshot.head.keep_raw else "over_budget"
+        dropped = [left_out(b, reason) for b in (*tail.dropped, *recent.dropped)]  # type: ignore[arg-type]
+        budget = self._settings.budget
+        return Context(
+            conversation_id=snapshot.head.conversation_id,
+            as_of=snapshot.as_of,
+            blocks=tuple(blocks),
+            left_out=(*dropped, *omitted),
+            budget_tokens=budget.total_tokens,
+            reserve_tokens=budget.reserve_tokens,
+            gap_seqs=tuple(
+                m.seq for m in messages if m.seq not in shown and m.seq not in raw.covered
+            ),
+            tools=tuple(tools),
+            retrieval=_retrieval_record(found),
+            skipped=raw.late,
+        )
+
+
+_ORDER = ("system", "memory", "node", "summary", "episode", "retrieved", "tail", "recent",
+          "pinned", "question")  # fmt: skip
+
+
+def _in_prompt_order(blocks: Sequence[Block]) -> list[Block]:
+    def place(block: Block) -> tuple[int, int, int]:
+        group = int(block.meta.get("group", 0)) if block.kind == "retrieved" else 0
+        return _ORDER.index(block.kind), group, block.message_seqs[0] if block.message_seqs else 0
+
+    return sorted(blocks, key=place)
+
+
+def _with_breakpoint(blocks: Sequence[Block], min_tokens: int) -> list[Block]:
+    """Put a cache breakpoint after the stable head, if it is long enough to be cached."""
+    head = [i for i, block in enumerate(blocks) if block.kind in ("system", "memory")]
+    if not head or sum(blocks[i].tokens for i in head) < min_tokens:
+        return list(blocks)
+    last = head[-1]
+    return [replace(b, cache_breakpoint=True) if i == last else b for i, b in enumerate(blocks)]
+
+
+def _without_question(messages: Sequence[Message], question: str) -> tuple[Message, ...]:
+    """Leave the question out of the history where the product has saved it already."""
+    if messages and messages[-1].role == "user" and not messages[-1].blocks:
+        if messages[-1].content.strip() == question.strip():
+            return tuple(messages[:-1])
+    return tuple(messages)
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _retrieval_record(found: Retrieval | None) -> dict[str, Any]:
+    if found is None:
+        return {}
+    return {
+        "retrieve": found.decision.retrieve,
+        "exact": found.decision.exact,
+        "reasons": list(found.decision.reasons),
+        "ranked": [
+            {"seq": f.seq, "score": round(f.score, 6), **{k: round(v, 6) for k, v in f.terms.items()}}
+            for f in found.ranked[:20]
+        ],
+        "groups": [
+            {"seqs": [m.seq for m in g.messages], "matched": list(g.matched_seqs),
+             "score": round(g.score, 6)}
+            for g in found.groups
+        ],
+    }  # fmt: skip

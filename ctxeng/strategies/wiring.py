@@ -1,0 +1,56 @@
+"""Wire one strategy: the builder, the compactor and the indexer that belong together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ctxeng.compaction import Compactor
+from ctxeng.context import ContextBuilder
+from ctxeng.core.protocols import Distiller, Embedder, Summariser, TokenCounter
+from ctxeng.core.settings import StrategySettings
+from ctxeng.retrieval import Indexer, Retriever
+from ctxeng.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """One wired strategy."""
+
+    settings: StrategySettings
+    counter: TokenCounter
+    builder: ContextBuilder
+    compactor: Compactor
+    indexer: Indexer
+    retriever: Retriever | None
+
+
+def wire(
+    settings: StrategySettings,
+    *,
+    store: Store,
+    summariser: Summariser,
+    distiller: Distiller,
+    embedder: Embedder | None,
+    counter: TokenCounter,
+    replicate: int = 0,
+) -> Parts:
+    """Return the parts of a strategy over one store."""
+    retriever = (
+        Retriever(store, embedder, settings.retrieval) if settings.retrieval.enabled else None
+    )
+    return Parts(
+        settings=settings,
+        counter=counter,
+        builder=ContextBuilder(store, settings, counter=counter, retriever=retriever),
+        compactor=Compactor(
+            store,
+            settings,
+            summariser=summariser,
+            distiller=distiller,
+            counter=counter,
+            embedder=embedder,
+            replicate=replicate,
+        ),
+        indexer=Indexer(store, embedder),
+        retriever=retriever,
+    )

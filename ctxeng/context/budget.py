@@ -60,8 +60,8 @@ def fit(sections: Sequence[Section], *, room_tokens: int | None) -> Fitted:
         spare = max(0, section.share_tokens + spare - used)
         fitted.kept[section.name] = kept
         waiting.append((section, rest))
-    for section, rest in waiting:
-        kept, rest = _take(rest, room)
+    for section, unpaid in waiting:
+        kept, rest = _take(unpaid, room)
         room -= sum(block.tokens for block in kept)
         chosen = {id(block) for block in (*fitted.kept[section.name], *kept)}
         fitted.kept[section.name] = [b for b in section.blocks if id(b) in chosen]

@@ -318,10 +318,11 @@ def _with_breakpoint(blocks: Sequence[Block], min_tokens: int) -> list[Block]:
 
 def _without_question(messages: Sequence[Message], question: str) -> tuple[Message, ...]:
     """Leave the question out of the history where the product has saved it already."""
-    if messages and messages[-1].role == "user" and not messages[-1].blocks:
-        if messages[-1].content.strip() == question.strip():
-            return tuple(messages[:-1])
-    return tuple(messages)
+    last = messages[-1] if messages else None
+    if last is None or last.role != "user" or last.blocks:
+        return tuple(messages)
+    saved = last.content.strip() == question.strip()
+    return tuple(messages[:-1] if saved else messages)
 
 
 def _normal(text: str) -> str:

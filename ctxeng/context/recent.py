@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ctxeng.context.sections import priced
 from ctxeng.context.shortening import shorten_message
@@ -61,7 +62,7 @@ def fit_recent(
 def _units(blocks: Sequence[Block]) -> list[list[Block]]:
     messages = [block.message for block in blocks if block.message is not None]
     starts = [*atomic_starts(messages), len(blocks)]
-    return [list(blocks[a:b]) for a, b in zip(starts, starts[1:], strict=False) if b > a]
+    return [list(blocks[a:b]) for a, b in pairwise(starts) if b > a]
 
 
 def _squeeze_into(

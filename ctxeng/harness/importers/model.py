@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from ctxeng.core.messages import Message
+from ctxeng.core.messages import JsonBlock, Message, Role
 from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.sessions.io import Header, encode, message_record
@@ -138,6 +139,95 @@ class Importer(ABC):
         return False
 
 
+@dataclass(slots=True)
+class Turns:
+    """Messages of one session being read, with the account of the records they came from."""
+
+    account: Account
+    messages: list[Message] = field(default_factory=list)
+    taken: int = 0
+    merged: int = 0
+
+    def add(
+        self,
+        role: Role,
+        content: str,
+        *,
+        blocks: Sequence[JsonBlock] = (),
+        speaker: str | None = None,
+        timestamp: datetime | None = None,
+        message_id: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Count one record and keep its message; a message that says nothing is skipped."""
+        if not content.strip() and not blocks:
+            self.account.skip("empty message")
+            return False
+        self.account.take()
+        self.taken += 1
+        self.messages.append(
+            Message(
+                seq=len(self.messages),
+                role=role,
+                content=content,
+                speaker=speaker or None,
+                timestamp=timestamp,
+                message_id=message_id or None,
+                blocks=tuple(blocks),
+                meta=dict(meta or {}),
+            )
+        )
+        return True
+
+    def keep(self, message: Message) -> bool:
+        """Count one record that is a message already."""
+        return self.add(
+            message.role,
+            message.content,
+            blocks=message.blocks,
+            speaker=message.speaker,
+            timestamp=message.timestamp,
+            message_id=message.message_id,
+            meta=message.meta,
+        )
+
+    def insert(
+        self, place: int, role: Role, content: str, *, timestamp: datetime | None = None
+    ) -> None:
+        """Count one record and keep its message before the one at ``place``."""
+        self.account.take()
+        self.taken += 1
+        self.messages.insert(
+            place, Message(seq=place, role=role, content=content, timestamp=timestamp)
+        )
+
+    def follow(
+        self, role: Role, *, blocks: Sequence[JsonBlock], timestamp: datetime | None = None
+    ) -> None:
+        """Keep a second message of the record just taken: results that stood inside the call."""
+        self.messages.append(
+            Message(
+                seq=len(self.messages),
+                role=role,
+                content="",
+                timestamp=timestamp,
+                blocks=tuple(blocks),
+            )
+        )
+
+    def join(self, *, content: str = "", blocks: Sequence[JsonBlock] = ()) -> None:
+        """Count one record as part of the message before it."""
+        self.account.merge()
+        self.merged += 1
+        last = self.messages[-1]
+        words = [text for text in (last.content, content) if text]
+        self.messages[-1] = last.with_(content="\n\n".join(words), blocks=(*last.blocks, *blocks))
+
+    def draft(self, session_id: str, **about: Any) -> SessionDraft:
+        """Return the session; ``about`` is what ``draft`` takes."""
+        return draft(session_id, self.messages, taken=self.taken, merged=self.merged, **about)
+
+
 def draft(
     session_id: str,
     messages: Sequence[Message],
@@ -146,7 +236,7 @@ def draft(
     title: str = "",
     language: str | None = None,
     licence: str = "",
-    meta: dict[str, object] | None = None,
+    meta: Mapping[str, Any] | None = None,
     taken: int | None = None,
     merged: int = 0,
 ) -> SessionDraft:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from ctxeng.core.errors import DatasetError
+from ctxeng.harness.importers.anthropic_messages import AnthropicMessagesImporter
 from ctxeng.harness.importers.claude_code import ClaudeCodeImporter
+from ctxeng.harness.importers.codex import CodexImporter
+from ctxeng.harness.importers.gemini_cli import GeminiCliImporter
 from ctxeng.harness.importers.locomo import LocomoImporter
 from ctxeng.harness.importers.model import Importer
+from ctxeng.harness.importers.openai_chat import OpenAiChatImporter
 from ctxeng.harness.importers.source import Sample
 
 IMPORTERS: tuple[Importer, ...] = (
     ClaudeCodeImporter(),
+    CodexImporter(),
+    GeminiCliImporter(),
+    AnthropicMessagesImporter(),
+    OpenAiChatImporter(),
     LocomoImporter(),
 )
 AUTO = "auto"

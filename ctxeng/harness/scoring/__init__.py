@@ -1,1 +1,1 @@
-
+"""Scoring: literal rules first, three-valued; a judge where wording is ambiguous."""

@@ -2,6 +2,7 @@
 
 from ctxeng.compaction.compactor import CompactionReport, Compactor
 from ctxeng.compaction.models import ModelDistiller, ModelSummariser
+from ctxeng.compaction.prompts import prompts_hash
 from ctxeng.compaction.verbatim import VerbatimDistiller, VerbatimSummariser
 
 __all__ = [
@@ -11,4 +12,5 @@ __all__ = [
     "ModelSummariser",
     "VerbatimDistiller",
     "VerbatimSummariser",
+    "prompts_hash",
 ]

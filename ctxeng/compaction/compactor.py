@@ -21,10 +21,14 @@ Step = Callable[[State], Awaitable[Artifact | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionFailure:
-    """Work that was due and did not come about; the old state stays, the next run tries again."""
+    """Work that was due and did not come about; the old state stays, the next run tries again.
+
+    ``is_model_error``: the call failed; otherwise a guard refused what came back.
+    """
 
     kind: ArtifactKind
     reason: str
+    is_model_error: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +123,7 @@ class Compactor:
             except LimitReached:
                 raise
             except (CompactionFailed, ModelError) as error:
-                failures.append(CompactionFailure(kind=kind, reason=_reason(error)))
+                failures.append(_failure(kind, error))
                 return state
             if artifact is None:
                 return state
@@ -127,7 +131,8 @@ class Compactor:
             state = await self._reader.load(state.conversation_id)
 
 
-def _reason(error: CompactionFailed | ModelError) -> str:
+def _failure(kind: ArtifactKind, error: CompactionFailed | ModelError) -> CompactionFailure:
     if isinstance(error, CompactionFailed):
-        return str(error)
-    return f"{type(error).__name__}: {error}"
+        return CompactionFailure(kind=kind, reason=str(error))
+    reason = f"{type(error).__name__}: {error}"
+    return CompactionFailure(kind=kind, reason=reason, is_model_error=True)

@@ -30,18 +30,21 @@ def atomic_starts(messages: Sequence[Message]) -> list[int]:
     Example:
         user, assistant(call a), tool(result a), assistant → ``[0, 1, 3]``
     """
-    made_at = {call: i for i, message in enumerate(messages) for call in call_ids(message)}
-    bound_until = list(range(len(messages)))
+    made_at: dict[str, int] = {}
+    bound_until: dict[int, int] = {}
     for i, message in enumerate(messages):
-        for call in result_ids(message):
-            start = made_at.get(call, i)
-            if start < i:
-                bound_until[start] = max(bound_until[start], i)
+        if not message.blocks:
+            continue
+        made_at.update(dict.fromkeys(call_ids(message), i))
+        for start in (made_at[call] for call in result_ids(message) if call in made_at):
+            bound_until[start] = i
+    if not bound_until:
+        return list(range(len(messages)))
     starts, reach = [], -1
     for i in range(len(messages)):
         if i > reach:
             starts.append(i)
-        reach = max(reach, bound_until[i])
+        reach = max(reach, bound_until.get(i, i))
     return starts
 
 

@@ -66,8 +66,31 @@ class LedgerClient:
         return response
 
 
+class ModelRouter:
+    """Sends each request to the model it names: the offline baseline, or the Messages API.
+
+    The provider's client is made on the first call that needs it, so that offline runs and
+    replays from the ledger need neither a key nor a network.
+    """
+
+    def __init__(self, *, concurrency: int = 8, base_url: str | None = None) -> None:
+        self._offline = OfflineModel()
+        self._remote: ModelClient | None = None
+        self._concurrency = concurrency
+        self._base_url = base_url
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        """Return the named model's response."""
+        if request.model == OFFLINE:
+            return await self._offline.complete(request)
+        if self._remote is None:
+            from ctxeng.models.anthropic_client import AnthropicModel
+
+            self._remote = AnthropicModel(concurrency=self._concurrency, base_url=self._base_url)
+        return await self._remote.complete(request)
+
+
 def open_client(
-    model: str,
     *,
     ledger: Ledger,
     mode: CacheMode = "normal",
@@ -75,18 +98,9 @@ def open_client(
     concurrency: int = 8,
     base_url: str | None = None,
 ) -> ModelClient:
-    """Return a client for ``offline`` or for a Messages API model id.
-
-    The provider's client is made on the first call that the ledger cannot answer, so that
-    replays need neither a key nor a network.
-    """
-    if model == OFFLINE:
-        inner: ModelClient = OfflineModel()
-    else:
-        from ctxeng.models.anthropic_client import AnthropicModel
-
-        inner = AnthropicModel(concurrency=concurrency, base_url=base_url)
-    return LedgerClient(inner, ledger, mode=mode, limits=limits or Limits())
+    """Return a client that answers from the ledger where it can, for any model a request names."""
+    router = ModelRouter(concurrency=concurrency, base_url=base_url)
+    return LedgerClient(router, ledger, mode=mode, limits=limits or Limits())
 
 
 def _expected_cost(request: ModelRequest) -> float:

@@ -12,8 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import orjson
 import psycopg
 from psycopg import sql
+from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool
 
 from ctxeng.core.artifacts import Artifact, ArtifactKind, MemoryItem
@@ -116,6 +118,7 @@ class Store:
             min_size=1,
             max_size=max_connections,
             open=False,
+            configure=_configure,
             kwargs={"autocommit": True, "options": options, "prepare_threshold": 2},
         )
         try:
@@ -434,6 +437,10 @@ async def _ensure_database(admin_dsn: str, name: str) -> None:
             await connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
             return  # another process made it between the two statements
+
+
+async def _configure(connection: Connection) -> None:
+    set_json_loads(orjson.loads, connection)
 
 
 async def _prepare(

@@ -62,8 +62,9 @@ def loss_stage(trace: Trace) -> LossStage | None:
         return "reader_missed" if trace.right is False else None
     if trace.right:
         return None
-    stages = [*_retrieval_path(trace), *_artifact_paths(trace), *_raw_path(trace)]
-    return max(stages, key=lambda stage: _PROGRESS[stage], default="never_reached")
+    stages: list[LossStage] = ["never_reached"]
+    stages += [*_retrieval_path(trace), *_artifact_paths(trace), *_raw_path(trace)]
+    return max(stages, key=lambda stage: _PROGRESS[stage])
 
 
 def _raw_path(trace: Trace) -> list[LossStage]:

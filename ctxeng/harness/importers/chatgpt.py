@@ -21,7 +21,15 @@ from ctxeng.harness.importers.values import (
 from ctxeng.harness.probes.model import Probe
 
 _THINKING = ("thoughts", "reasoning_recap")
-_KNOWN = ["text", "multimodal_text", "code", "execution_output", "tether_browsing_display", "tether_quote", "system_error"]
+_KNOWN = [
+    "text",
+    "multimodal_text",
+    "code",
+    "execution_output",
+    "tether_browsing_display",
+    "tether_quote",
+    "system_error",
+]
 
 
 class ChatGptImporter(Importer):
@@ -165,7 +173,7 @@ class _Reading:
         content, metadata = mapped(message.get("content")), mapped(message.get("metadata"))
         texts = [first_text(content, "text", "result")]
         blocks = []
-        for part in content.get("parts") if isinstance(content.get("parts"), list) else []:
+        for part in listed(content.get("parts")):
             if isinstance(part, str):
                 texts.append(part)
             elif isinstance(part, dict):

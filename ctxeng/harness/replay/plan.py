@@ -75,6 +75,7 @@ class ReplayPlan:
         key: content hash of all that decides the cells; an interrupted replay resumes by it.
         writer: the client that summariser and distiller call; the factories get a recording one.
         audit_share: share of literal verdicts that the judge checks as well, 0..1.
+        run_token: names this process's conversations, so that two runs share a database in peace.
         scratch: folder for finished units of an unfinished replay.
         jobs: sessions in flight at once.
     """
@@ -93,6 +94,7 @@ class ReplayPlan:
     audit_share: float
     seed: int
     replicates: Replicates = Replicates()
+    run_token: str
     scratch: Path
     jobs: int = 4
 

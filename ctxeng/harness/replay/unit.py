@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from ctxeng.core.artifacts import Artifact
@@ -26,6 +27,7 @@ class Played:
     messages: tuple[Message, ...]
     artifacts: tuple[Artifact, ...]
     failures: tuple[Mapping[str, Any], ...]
+    model_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class Built:
     probe: Probe
     context: Context
     as_of: int
+    now: datetime | None
     build_seconds: float
 
 
@@ -48,7 +51,7 @@ async def play(
     replicate: int,
 ) -> Played:
     """Append a session message by message, compacting after each as production would."""
-    conversation_id = f"{plan.key}/{arm.name}/{replicate}/{session.session_id}"
+    conversation_id = f"{plan.run_token}/{arm.name}/{replicate}/{session.session_id}"
     parts = wire(
         arm.settings,
         store=store,
@@ -61,6 +64,7 @@ async def play(
     await store.delete_conversation(conversation_id)
     await store.create_conversation(conversation_id, language=session.language)
     failures = await _write_path(arm, session, store=store, parts=parts, name=conversation_id)
+    broken = next((f for f in failures if f.is_model_error), None)
     if arm.settings.retrieval.enabled:
         await parts.indexer.index_due(conversation_id)
     return Played(
@@ -68,7 +72,8 @@ async def play(
         parts=parts,
         messages=tuple(await store.messages(conversation_id)),
         artifacts=tuple(await store.all_artifacts(conversation_id)),
-        failures=tuple(failures),
+        failures=tuple({"kind": f.kind, "reason": f.reason, "at_seq": f.at_seq} for f in failures),
+        model_error=f"compaction {broken.kind}: {broken.reason}" if broken else None,
     )
 
 
@@ -76,19 +81,19 @@ async def build(played: Played, probe: Probe, *, pins_evidence: bool, system: st
     """Return the prompt production would send for a probe's question."""
     last_seq = played.messages[-1].seq
     as_of = last_seq if probe.ask_at_seq is None else min(probe.ask_at_seq, last_seq)
+    seen = reversed(played.messages[: as_of + 1])
+    now = next((m.timestamp for m in seen if m.timestamp), None)
     started = time.perf_counter()
     context = await played.parts.builder.build(
         played.conversation_id,
         probe.question,
         as_of=as_of,
         system=system,
-        now=next(
-            (m.timestamp for m in reversed(played.messages[: as_of + 1]) if m.timestamp), None
-        ),
+        now=now,
         pinned_seqs=probe.evidence_seqs if pins_evidence else (),
     )
     seconds = time.perf_counter() - started
-    return Built(probe=probe, context=context, as_of=as_of, build_seconds=seconds)
+    return Built(probe=probe, context=context, as_of=as_of, now=now, build_seconds=seconds)
 
 
 def visible_at(artifacts: Sequence[Artifact], as_of: int) -> list[Artifact]:
@@ -101,19 +106,29 @@ def visible_at(artifacts: Sequence[Artifact], as_of: int) -> list[Artifact]:
     ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Failure:
+    kind: str
+    reason: str
+    at_seq: int
+    is_model_error: bool
+
+
 async def _write_path(
     arm: Arm, session: Session, *, store: Store, parts: Parts, name: str
-) -> list[dict[str, Any]]:
+) -> list[_Failure]:
     if not arm.settings.compacts:
         await store.append_many(name, _counted(session.messages, parts))
         return []
-    failures: list[dict[str, Any]] = []
+    failures: list[_Failure] = []
     for message in _counted(session.messages, parts):
         await store.append_many(name, [message])
         report = await parts.compactor.run_due(name)
         failures += [
-            {"kind": failure.kind, "reason": failure.reason, "at_seq": message.seq}
-            for failure in report.failures
+            _Failure(
+                kind=f.kind, reason=f.reason, at_seq=message.seq, is_model_error=f.is_model_error
+            )
+            for f in report.failures
         ]
     return failures
 

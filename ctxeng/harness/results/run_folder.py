@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,9 +54,7 @@ def write_run(
             rows = [{**row, "run_id": run_id} for row in tables.get(name, ())]
             write_table(draft / f"{name}.parquet", name, rows)
         body = {"schema_version": SCHEMA_VERSION, **manifest}
-        (draft / "manifest.json").write_bytes(
-            orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
-        )
+        (draft / "manifest.json").write_bytes(orjson.dumps(body, option=orjson.OPT_INDENT_2))
         os.replace(draft, final)
     except OSError as error:
         with contextlib.suppress(OSError):
@@ -65,6 +64,23 @@ def write_run(
             "Name another with --out, or free the space; finished cells are kept for the next try."
         ) from error
     return RunFolder(path=final)
+
+
+def check_writable(out: Path) -> None:
+    """Make the output folder and write a byte to it, before any work is done.
+
+    Raises:
+        InputError: it cannot be made or written.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out) as probe:
+            probe.write(b"\0")
+    except OSError as error:
+        raise InputError(
+            f"output folder must be writable, got {out} ({error.strerror or error}). "
+            "Name another with --out, or free the space."
+        ) from error
 
 
 def open_run(name: str | Path, *, reports: Path) -> RunFolder:

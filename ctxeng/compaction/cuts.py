@@ -31,22 +31,21 @@ def next_episode_end(
         messages: the conversation from seq 0.
         old_until: messages before this index are out of the recent window.
         embed: gives ``(n, dimensions)`` unit rows; needed for semantic cuts.
+
+    Cuts that look for a good place wait until ``max_size`` messages are old and look at those
+    only, so that compacting late cuts as compacting at once does.
     """
-    match settings.cut:
-        case "fixed":
-            size = settings.size - (settings.phase if start == 0 else 0)
-            wanted = start + max(size, 1)
-            reach = wanted
-        case "exchange":
-            reach = start + settings.max_size
-            wanted = _exchange_end(messages, start, settings)
-        case "semantic" | "model":
-            reach = start + settings.max_size
-            wanted = _semantic_end(messages, start, reach, settings, embed) if (
-                old_until >= reach
-            ) else reach  # fmt: skip
+    fixed_size = settings.size - (settings.phase if start == 0 else 0)
+    reach = start + (fixed_size if settings.cut == "fixed" else settings.max_size)
     if old_until < reach:
         return None
+    match settings.cut:
+        case "fixed":
+            wanted = reach
+        case "exchange":
+            wanted = _exchange_end(messages, start, settings)
+        case "semantic" | "model":
+            wanted = _semantic_end(messages, start, settings, embed)
     end = snap_forward(atomic_starts(messages), wanted, end=len(messages))
     return end if end <= old_until else None
 
@@ -56,10 +55,10 @@ def _exchange_end(messages: Sequence[Message], start: int, settings: EpisodeSett
 
     An exchange begins at a user message that follows a message of another role.
     """
-    low, high = start + settings.min_size, start + settings.max_size
+    high = start + settings.max_size
     borders = [
         i
-        for i in range(low, min(high, len(messages) - 1) + 1)
+        for i in range(start + settings.min_size, high)
         if messages[i].role == "user" and messages[i - 1].role != "user"
     ]
     goal = start + settings.size
@@ -69,24 +68,23 @@ def _exchange_end(messages: Sequence[Message], start: int, settings: EpisodeSett
 def _semantic_end(
     messages: Sequence[Message],
     start: int,
-    reach: int,
     settings: EpisodeSettings,
     embed: Similarities | None,
 ) -> int:
     """Return the deepest dip of similarity between neighbours within the size limits.
 
+    Without an embedder: ``size``, within the limits.
+
     Source: depth score of TextTiling (Hearst, 1997), over one neighbour on each side.
     """
+    goal = start + min(max(settings.size, settings.min_size), settings.max_size)
     if embed is None:
-        return start + settings.size
-    rows = embed(messages[start : reach + 1])
-    if len(rows) < settings.min_size + 1:
-        return start + settings.size
+        return goal
+    rows = embed(messages[start : start + settings.max_size])
     near = np.sum(rows[:-1] * rows[1:], axis=1)
     depths = {
         start + i: float(2 * near[i - 1] - near[: i - 1].max(initial=near[i - 1])
                          - near[i:].max(initial=near[i - 1]))
-        for i in range(settings.min_size, min(settings.max_size, len(near)) + 1)
+        for i in range(settings.min_size, settings.max_size)
     }  # fmt: skip
-    goal = start + settings.size
     return min(depths, key=lambda i: (round(depths[i], 6), abs(i - goal), i), default=goal)

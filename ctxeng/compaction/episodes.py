@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ctxeng.compaction.cuts import next_episode_end
-from ctxeng.compaction.state import State, contiguous_end
+from ctxeng.compaction.state import State
 from ctxeng.compaction.writing import Tools, write_summary
 from ctxeng.core.artifacts import Artifact
 from ctxeng.core.messages import Message
@@ -18,7 +18,7 @@ from ctxeng.store import Store
 
 def due(state: State, tools: Tools, embedder: Embedder | None = None) -> tuple[int, int] | None:
     """Return the index range (end exclusive) of the next episode, None when none is due."""
-    start = contiguous_end(state.of_kind("episode"))
+    start, border = state.uncovered("episode")
     end = next_episode_end(
         state.messages,
         start=start,
@@ -26,6 +26,8 @@ def due(state: State, tools: Tools, embedder: Embedder | None = None) -> tuple[i
         settings=tools.settings.episodes,
         embed=(lambda messages: _rows(embedder, messages)) if embedder is not None else None,
     )
+    if border is not None:  # a hole between current episodes is filled, however short it is
+        end = border if end is None else min(end, border)
     return None if end is None else (start, end)
 
 
@@ -54,7 +56,7 @@ async def step(
             language=state.conversation.language,
         ),
         kind="episode",
-        version=_generation(state, start),
+        version=state.next_version("episode", from_seq=start),
         read_from=read_from,
         read_to=end - 1,
     )
@@ -67,11 +69,6 @@ def overlap_start(state: State, start: int, overlap: int) -> int:
     if overlap == 0 or start == 0:
         return start
     return snap_back(atomic_starts(state.messages), max(0, start - overlap))
-
-
-def _generation(state: State, start: int) -> int:
-    known = [a.version for a in state.artifacts if a.kind == "episode" and a.from_seq == start]
-    return max(known, default=0) + 1
 
 
 def _rows(embedder: Embedder, messages: Sequence[Message]) -> Vectors:

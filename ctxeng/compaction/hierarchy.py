@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctxeng.compaction.state import State, contiguous_end
+from ctxeng.compaction.state import State, run_from
 from ctxeng.compaction.writing import Tools, write_summary
 from ctxeng.core.artifacts import Artifact
 from ctxeng.core.pairs import atomic_starts, snap_forward
@@ -25,15 +25,15 @@ class DueNode:
 def due(state: State, tools: Tools) -> DueNode | None:
     """Return the next due node, lowest level first, None when there is none."""
     settings = tools.settings.hierarchy
-    start = contiguous_end(state.of_kind("node", 0))
+    start, border = state.uncovered("node", 0)
     wanted = start + settings.chunk_messages
     end = snap_forward(atomic_starts(state.messages), wanted, end=len(state.messages))
+    if border is not None:  # a hole between current chunks is filled, however short it is
+        wanted, end = min(wanted, border), min(end, border)
     if wanted <= state.old_until and end <= state.old_until:
         return DueNode(level=0, from_seq=start, to_seq=end - 1)
     for level in range(1, settings.levels):
-        covered = contiguous_end(state.of_kind("node", level))
-        children = [c for c in state.of_kind("node", level - 1) if c.from_seq >= covered]
-        ready = _run(children, covered, settings.fan_in)
+        ready = _due_children(state, level, settings.fan_in)
         if ready:
             return DueNode(
                 level=level,
@@ -77,7 +77,7 @@ async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
         ),
         kind="node",
         level=node.level,
-        version=_generation(state, node),
+        version=state.next_version("node", level=node.level, from_seq=node.from_seq),
         read_from=node.from_seq,
         read_to=node.to_seq,
         parents=[child.artifact_id for child in node.children],
@@ -86,22 +86,13 @@ async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
     return artifact
 
 
-def _run(children: list[Artifact], start: int, fan_in: int) -> list[Artifact]:
-    """Return the first ``fan_in`` contiguous children from ``start``, empty if not yet there."""
-    run: list[Artifact] = []
-    for child in children:
-        if child.from_seq != (run[-1].to_seq + 1 if run else start):
-            return []
-        run.append(child)
-        if len(run) == fan_in:
-            return run
-    return []
+def _due_children(state: State, level: int, fan_in: int) -> list[Artifact]:
+    """Return the children of the next parent, empty if they are not all there.
 
-
-def _generation(state: State, node: DueNode) -> int:
-    known = [
-        a.version
-        for a in state.artifacts
-        if a.kind == "node" and a.level == node.level and a.from_seq == node.from_seq
-    ]
-    return max(known, default=0) + 1
+    A parent has ``fan_in`` children; fewer only where it fills a hole between current parents.
+    """
+    start, border = state.uncovered("node", level)
+    children = [c for c in state.of_kind("node", level - 1) if border is None or c.to_seq < border]
+    run = run_from(children, start, limit=fan_in)
+    fills_hole = bool(run) and border is not None and run[-1].to_seq + 1 == border
+    return run if len(run) == fan_in or fills_hole else []

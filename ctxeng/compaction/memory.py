@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ctxeng.compaction.state import State
+from ctxeng.compaction.state import State, run_from
 from ctxeng.compaction.writing import Tools
 from ctxeng.core.artifacts import Artifact, MemoryItem
 from ctxeng.core.errors import CompactionFailed
@@ -31,12 +31,11 @@ def due(state: State, tools: Tools) -> tuple[Artifact | None, list[Artifact]] | 
     The cursor is the last snapshot's ``to_seq``: episodes after it are new, however many have
     been folded before.
     """
-    snapshots = [a for a in state.artifacts if a.kind == "memory"]
-    previous = max(snapshots, key=lambda a: a.version, default=None)
-    cursor = previous.to_seq if previous is not None else -1
-    fresh = [e for e in state.of_kind("episode") if e.from_seq > cursor]
+    previous = state.newest("memory")
+    start = previous.to_seq + 1 if previous is not None else 0
     every = tools.settings.memory.every_episodes
-    return (previous, fresh[:every]) if len(fresh) >= every else None
+    fresh = run_from(state.of_kind("episode"), start, limit=every)
+    return (previous, fresh) if len(fresh) == every else None
 
 
 async def step(store: Store, state: State, tools: Tools, distiller: Distiller) -> Artifact | None:
@@ -88,14 +87,18 @@ def _snapshot(
 ) -> Artifact:
     items = tuple(answer.items)
     refused: list[str] = list(answer.refused)
+    known = {i.item_id: i for i in previous.items} if previous is not None else {}
     if not distiller.lossless:
-        refused += [i.text for i in items if i.status == "active" and is_temporary(i.text)]
-        items = tuple(i for i in items if not (i.status == "active" and is_temporary(i.text)))
-        items = _within(items, tools)
-    lost = {i.item_id for i in previous.items} - {i.item_id for i in items} if previous else set()
+        passing = {i.item_id for i in items if i.item_id not in known and _is_passing(i)}
+        refused += [i.text for i in items if i.item_id in passing]
+        # what only a refused item had replaced holds as before
+        kept = [known.get(i.item_id, i) if i.superseded_by in passing else i for i in items
+                if i.item_id not in passing]  # fmt: skip
+        items = _within(kept, tools)
+    lost = known.keys() - {i.item_id for i in items}
     if lost:
         raise CompactionFailed("memory_item_lost", f"{len(lost)} items of the old snapshot")
-    version = previous.version + 1 if previous is not None else 1
+    version = state.next_version("memory")
     to_seq = episodes[-1].to_seq
     text = render(items)
     return Artifact(
@@ -120,6 +123,10 @@ def _snapshot(
         lossless=distiller.lossless,
         meta={"refused": len(refused), "call": answer.call_key},
     )
+
+
+def _is_passing(item: MemoryItem) -> bool:
+    return item.status == "active" and is_temporary(item.text)
 
 
 def _within(items: Sequence[MemoryItem], tools: Tools) -> tuple[MemoryItem, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -220,45 +221,52 @@ def merge_items(task: DistillTask, entries: Sequence[MemoryEntry]) -> tuple[Memo
     """Return the new snapshot: nothing of the old one is deleted, only marked superseded.
 
     An old item that the answer neither keeps nor replaces stays as it is: a model that forgets to
-    repeat an item does not erase it.
+    repeat an item does not erase it. What had been given up and is said again is a new item.
     """
     old = {item.item_id: item for item in task.previous}
-    by_text = {(item.kind, _folded(item.text), item.speaker): item for item in task.previous}
+    active = {item.item_id: item for item in task.previous if item.status == "active"}
+    by_text = {(i.kind, _folded(i.text), i.speaker): i for i in active.values()}
     covered = [seq for low, high in task.sources for seq in (low, high)]
     low, high = (min(covered), max(covered)) if covered else (0, 0)
     fresh: dict[str, MemoryItem] = {}
     for entry in entries:
-        known = old.get(entry.keeps or "") or by_text.get(
+        if not entry.text.strip():
+            continue
+        item = active.get(entry.keeps or "") or by_text.get(
             (entry.kind, _folded(entry.text), entry.speaker)
         )
-        if known is not None:
-            continue
-        sources = tuple(sorted({seq for seq in entry.sources if low <= seq <= high}))
-        item = MemoryItem(
-            item_id=_item_id(entry, sources or (low, high)),
-            kind=entry.kind,
-            text=entry.text.strip(),
-            scope=entry.scope,
-            speaker=entry.speaker,
-            confidence_share=entry.confidence,
-            source_seqs=sources or tuple(range(low, high + 1)),
-        )
-        fresh.setdefault(item.item_id, item)
-        replaced = old.get(entry.replaces or "")
-        if replaced is not None and replaced.status == "active":
-            old[replaced.item_id] = _superseded(replaced, item.item_id)
-    return (*old.values(), *(item for key, item in fresh.items() if key not in old))
+        if item is None:
+            item = _fresh_item(entry, low, high, taken=old)
+            item = fresh.setdefault(item.item_id, item)
+        replaced = active.get(entry.replaces or "")
+        holds = old.get(item.item_id, item).status == "active"
+        if replaced is not None and replaced.item_id != item.item_id and holds:
+            old[replaced.item_id] = replace(
+                replaced, status="superseded", superseded_by=item.item_id
+            )
+    return (*old.values(), *fresh.values())
 
 
-def _superseded(item: MemoryItem, by: str) -> MemoryItem:
-    from dataclasses import replace
-
-    return replace(item, status="superseded", superseded_by=by)
+def _fresh_item(entry: MemoryEntry, low: int, high: int, *, taken: Collection[str]) -> MemoryItem:
+    """Return a new item on one line, so that it cannot pass for several; its id is not taken."""
+    sources = tuple(sorted({seq for seq in entry.sources if low <= seq <= high}))
+    item_id = _item_id(entry, sources or (low, high))
+    while item_id in taken:
+        item_id = hashlib.sha256(item_id.encode()).hexdigest()[:10]
+    return MemoryItem(
+        item_id=item_id,
+        kind=entry.kind,
+        text=" ".join(entry.text.split()),
+        scope=entry.scope,
+        speaker=entry.speaker,
+        confidence_share=entry.confidence,
+        source_seqs=sources or tuple(range(low, high + 1)),
+    )
 
 
 def _item_id(entry: MemoryEntry, sources: tuple[int, ...]) -> str:
     body = f"{entry.kind}\0{_folded(entry.text)}\0{entry.speaker}\0{sources}"
-    return hashlib.sha256(body.encode()).hexdigest()[:10]
+    return hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()[:10]
 
 
 def _folded(text: str) -> str:

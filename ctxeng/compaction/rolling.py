@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxeng.compaction.state import State
 from ctxeng.compaction.writing import Tools, write_summary
 from ctxeng.core.artifacts import Artifact
-from ctxeng.core.pairs import atomic_starts, snap_back
+from ctxeng.core.pairs import atomic_starts, snap_back, snap_forward
 from ctxeng.core.protocols import SummaryTask
 from ctxeng.store import Store
 
@@ -16,8 +16,7 @@ def due(state: State, tools: Tools) -> tuple[Artifact | None, int, int] | None:
     Due means: messages outside the recent window that no version covers sum up to at least the
     threshold.
     """
-    versions = [a for a in state.artifacts if a.kind == "rolling"]
-    previous = max(versions, key=lambda a: a.version, default=None)
+    previous = state.newest("rolling")
     start = previous.to_seq + 1 if previous is not None else 0
     waiting = state.messages[start : state.old_until]
     if sum(m.tokens or 0 for m in waiting) < tools.settings.rolling.threshold_tokens:
@@ -36,7 +35,7 @@ async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
         return None
     previous, start, end = planned
     end = _fitting_end(state, tools, previous, start, end)
-    version = previous.version + 1 if previous is not None else 1
+    version = state.next_version("rolling")
     artifact = await write_summary(
         state,
         tools,
@@ -82,5 +81,6 @@ def _fitting_end(
         reach = message.seq + 1
     if reach == end:
         return end
-    cut = snap_back(atomic_starts(state.messages), reach)
-    return cut if cut > start else end
+    starts = atomic_starts(state.messages)
+    cut = snap_back(starts, reach)
+    return cut if cut > start else snap_forward(starts, start + 1, end=end)

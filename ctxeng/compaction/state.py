@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ctxeng.core.artifacts import Artifact, ArtifactKind
 from ctxeng.core.messages import Message
+from ctxeng.core.pairs import atomic_starts, call_ids, result_ids, snap_back
 from ctxeng.core.protocols import TokenCounter
 from ctxeng.core.settings import StrategySettings
 from ctxeng.core.windows import window_start
@@ -22,13 +23,13 @@ class State:
     Args:
         messages: from seq 0, tokens counted.
         old_until: index of the first message of the recent window; what is before may be compacted.
-        artifacts: every version that is not stale.
+        written: every version ever written, stale ones included.
     """
 
     conversation: Conversation
     messages: tuple[Message, ...]
     old_until: int
-    artifacts: tuple[Artifact, ...]
+    written: tuple[Artifact, ...]
 
     @property
     def conversation_id(self) -> str:
@@ -40,6 +41,11 @@ class State:
         """Return every speaker's name once, in order of first appearance."""
         return tuple(dict.fromkeys(m.name for m in self.messages if m.role != "tool"))
 
+    @property
+    def artifacts(self) -> tuple[Artifact, ...]:
+        """Return every version that is not stale."""
+        return tuple(a for a in self.written if a.status != "stale")
+
     def of_kind(self, kind: ArtifactKind, level: int | None = None) -> list[Artifact]:
         """Return the current artifacts of a kind (the newest generation of each), in order."""
         newest: dict[tuple[int, int], Artifact] = {}
@@ -50,6 +56,30 @@ class State:
             if key not in newest or newest[key].version < artifact.version:
                 newest[key] = artifact
         return sorted(newest.values(), key=lambda a: (a.level, a.from_seq))
+
+    def newest(self, kind: ArtifactKind) -> Artifact | None:
+        """Return the newest rolling version or memory snapshot that is not stale."""
+        versions = (a for a in self.artifacts if a.kind == kind)
+        return max(versions, key=lambda a: a.version, default=None)
+
+    def next_version(self, kind: ArtifactKind, *, level: int = 0, from_seq: int = 0) -> int:
+        """Return the version after the last one written for a range, stale ones included."""
+        known = [
+            a.version
+            for a in self.written
+            if a.kind == kind and a.level == level and a.from_seq == from_seq
+        ]
+        return max(known, default=0) + 1
+
+    def uncovered(self, kind: ArtifactKind, level: int = 0) -> tuple[int, int | None]:
+        """Return the first seq without a current artifact, and where the next one begins.
+
+        The second is None at the end of the tiling; a number where a stale artifact left a hole.
+        """
+        current = self.of_kind(kind, level)
+        run = run_from(current, 0, limit=len(current))
+        start = run[-1].to_seq + 1 if run else 0
+        return start, min((a.from_seq for a in current if a.from_seq > start), default=None)
 
     def visible_from(self, settings: StrategySettings) -> int:
         """Return the first seq as of which something written now may be used."""
@@ -76,10 +106,9 @@ class StateReader:
         known = self._known
         if known is None or known.conversation_id != conversation_id or not _only_grew(known, head):
             messages: tuple[Message, ...] = ()
-            everything = await self._store.all_artifacts(conversation_id)
-            artifacts = tuple(a for a in everything if a.status != "stale")
+            written = tuple(await self._store.all_artifacts(conversation_id))
         else:
-            messages, artifacts = known.messages, known.artifacts
+            messages, written = known.messages, known.written
         if len(messages) <= head.last_seq:
             more = await self._store.messages(
                 conversation_id, from_seq=len(messages), to_seq=head.last_seq
@@ -91,7 +120,10 @@ class StateReader:
             min_messages=self._window.min_messages,
         )
         self._known = State(
-            conversation=head, messages=messages, old_until=start, artifacts=artifacts
+            conversation=head,
+            messages=messages,
+            old_until=min(start, settled_until(messages)),
+            written=written,
         )
         return self._known
 
@@ -107,11 +139,30 @@ def _only_grew(known: State, head: Conversation) -> bool:
     return head.created_at == before.created_at and grown == head.last_seq - before.last_seq
 
 
-def contiguous_end(artifacts: Sequence[Artifact]) -> int:
-    """Return the first seq that a contiguous run of artifacts from seq 0 does not cover."""
-    end = 0
+def settled_until(messages: Sequence[Message]) -> int:
+    """Return the index up to which no tool call still waits for its result.
+
+    A call may be answered while its assistant turn and the results after it are the newest
+    messages; once anybody has said anything else, a call without a result stays without.
+    """
+    turn = len(messages)
+    while turn and result_ids(messages[turn - 1]):
+        turn -= 1
+    while turn and messages[turn - 1].role == "assistant":
+        turn -= 1
+    answered = {call for m in messages[turn:] for call in result_ids(m)}
+    for i in range(turn, len(messages)):
+        if call_ids(messages[i]) - answered:
+            return snap_back(atomic_starts(messages), i)
+    return len(messages)
+
+
+def run_from(artifacts: Sequence[Artifact], start: int, *, limit: int) -> list[Artifact]:
+    """Return up to ``limit`` artifacts that follow each other without a gap from ``start``."""
+    run: list[Artifact] = []
     for artifact in sorted(artifacts, key=lambda a: a.from_seq):
-        if artifact.from_seq != end:
+        if len(run) == limit:
             break
-        end = artifact.to_seq + 1
-    return end
+        if artifact.from_seq == (run[-1].to_seq + 1 if run else start):
+            run.append(artifact)
+    return run

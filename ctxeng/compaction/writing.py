@@ -15,6 +15,7 @@ from ctxeng.core.protocols import Summariser, Summary, SummaryTask, TokenCounter
 from ctxeng.core.settings import StrategySettings
 
 SHORT_INPUT_TOKENS = 400  # below this a note may be as long as what it notes
+NO_WORDS = "(no words)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,8 @@ async def _guarded(tools: Tools, task: SummaryTask) -> tuple[Summary, dict[str, 
     source = "\n".join([task.previous or "", *task.parts, *(m.text for m in task.messages)])
     if tools.summariser.lossless:
         return await tools.summariser.summarise(task), {}
+    if not source.strip():
+        return _no_words(tools), {}
     given = tools.counter.count(summary_prompt(task))
     if given > tools.window_tokens:
         raise CompactionFailed(
@@ -87,3 +90,8 @@ async def _guarded(tools: Tools, task: SummaryTask) -> tuple[Summary, dict[str, 
     room = max(task.target_tokens * 2, SHORT_INPUT_TOKENS)
     check_summary(summary.text, source, counter=tools.counter, room_tokens=room)
     return summary, meta
+
+
+def _no_words(tools: Tools) -> Summary:
+    """Return the note about messages that say nothing: no model is asked, and none can refuse."""
+    return Summary(text=NO_WORDS, model="none", prompt_hash=tools.summariser.prompt_hash)

@@ -203,7 +203,7 @@ class ContextBuilder:
         budget = self._settings.budget
         usable = self._usable(snapshot)
         memory = [snapshot.made("memory", a) for a in usable if a.kind == "memory"]
-        summary_room = None if room is None else max(budget.summary_tokens, room // 2)
+        summary_room = None if room is None else min(room, max(budget.summary_tokens, room // 2))
         nodes = finest_mix(
             [a for a in usable if a.kind == "node"], room_tokens=summary_room, count=self._count
         )

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from ctxeng.context.sections import Loaded, artifact_block, raw_block
+from ctxeng.context.sections import artifact_block, raw_block
 from ctxeng.core.artifacts import Artifact
 from ctxeng.core.context import Block, BlockKind
 from ctxeng.core.messages import Message
@@ -54,7 +54,7 @@ class SnapshotReader:
     async def load(self, conversation_id: str, as_of: int | None) -> Snapshot:
         """Return the conversation as of a seq (None: as it is now)."""
         head = await self._store.conversation(conversation_id)
-        upto = head.last_seq if as_of is None else min(as_of, head.last_seq)
+        upto = head.last_seq if as_of is None else max(-1, min(as_of, head.last_seq))
         key = (conversation_id, upto, head.stamp, head.created_at)
         if key in self._known:
             self._known.move_to_end(key)
@@ -77,8 +77,3 @@ class SnapshotReader:
         if message.tokens is not None:
             return message
         return replace(message, tokens=self._counter.count(message.text))
-
-
-def loaded(snapshot: Snapshot, messages: tuple[Message, ...], window_start: int) -> Loaded:
-    """Return the values the pure section functions work on."""
-    return Loaded(messages=messages, artifacts=snapshot.artifacts, window_start=window_start)

@@ -77,9 +77,9 @@ def block_text(block: JsonBlock) -> str:
     """Return a block as readable text; empty for a block that carries no words."""
     match block.get("type"):
         case "text":
-            return str(block.get("text", ""))
-        case "tool_use" | "server_tool_use":
-            return f"[tool call: {block.get('name', '?')} {_flat(block.get('input'))}]"
+            return _flat(block.get("text"))
+        case str(kind) if kind.endswith("tool_use"):
+            return f"[tool call: {block.get('name') or '?'} {_flat(block.get('input'))}]"
         case str(kind) if kind.endswith("tool_result"):
             return f"[tool result: {_flat(block.get('content'))}]"
         case "thinking" | "redacted_thinking" | None:
@@ -89,17 +89,28 @@ def block_text(block: JsonBlock) -> str:
             return f"[{kind}{f': {about}' if about else ''}]"
 
 
+def result_text(block: JsonBlock) -> str:
+    """Return what a tool result says, whatever the shape of its content."""
+    return _flat(block.get("content"))
+
+
 def _flat(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        return (
-            str(value["text"])
-            if value.get("type") == "text"
-            else ", ".join(f"{key}={_flat(inner)}" for key, inner in value.items())
-        )
+        return _flat_mapping(value)
     if isinstance(value, Sequence):
         return "\n".join(_flat(inner) for inner in value)
     return str(value)
+
+
+def _flat_mapping(value: Mapping[str, Any]) -> str:
+    if value.get("type") == "text" and "text" in value:
+        return _flat(value["text"])
+    source = value.get("source")
+    if isinstance(source, Mapping) and source.get("type") == "base64":  # bytes are no words
+        kind = value.get("type") or "file"
+        return block_text({"type": kind, "media_type": source.get("media_type")})
+    return ", ".join(f"{key}={_flat(inner)}" for key, inner in value.items())

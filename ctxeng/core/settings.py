@@ -7,7 +7,7 @@ every three episodes, and the budget shares of the first article.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -41,7 +41,7 @@ class HierarchySettings(Section):
     fan_in: int = Field(default=3, ge=2)
     levels: int = Field(default=4, ge=1, le=8)
     chunk_tokens: int = Field(default=250, ge=20)
-    level_tokens: tuple[int, ...] = (300, 350, 400)
+    level_tokens: tuple[Annotated[int, Field(ge=20)], ...] = (300, 350, 400)
 
 
 class EpisodeSettings(Section):

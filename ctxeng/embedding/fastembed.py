@@ -10,7 +10,7 @@ import numpy as np
 
 from ctxeng.core.errors import SettingsError
 from ctxeng.core.protocols import Vectors
-from ctxeng.embedding.vectors import split_by_length, unit_rows
+from ctxeng.embedding.vectors import readable, split_by_length, unit_rows
 
 
 class FastembedEmbedder:
@@ -23,7 +23,7 @@ class FastembedEmbedder:
     def embed(self, texts: Sequence[str], *, kind: Literal["query", "passage"]) -> Vectors:
         """Return ``(len(texts), dimensions)`` float32 unit rows."""
         method = self._model.query_embed if kind == "query" else self._model.passage_embed
-        rows = np.asarray(list(method(list(texts))), dtype=np.float32)
+        rows = np.asarray(list(method(readable(texts))), dtype=np.float32)
         return unit_rows(rows.reshape(len(texts), self.dimensions))
 
     def split(self, text: str) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ctxeng.core.errors import SettingsError
 from ctxeng.core.protocols import Vectors
-from ctxeng.embedding.vectors import unit_rows
+from ctxeng.embedding.vectors import readable, unit_rows
 
 MAX_TOKENS = 128  # what the tokenizer file truncates at; two of them are special tokens
 BATCH = 32
@@ -45,11 +45,11 @@ class MiniLmEmbedder:
 
     def split(self, text: str) -> list[str]:
         """Return pieces of at most 126 tokens, as the model cannot see beyond 128."""
-        if len(text) < MAX_TOKENS:
-            return [text] if text.strip() else []
-        encoding = self._splitter.encode(text, add_special_tokens=False)
-        offsets = encoding.offsets
         size = MAX_TOKENS - 2
+        if len(text) <= size and text.isascii():  # other characters may be several tokens each
+            return [text] if text.strip() else []
+        (text,) = readable([text])
+        offsets = self._splitter.encode(text, add_special_tokens=False).offsets
         pieces = [
             text[offsets[i][0] : offsets[min(i + size, len(offsets)) - 1][1]]
             for i in range(0, len(offsets), size)
@@ -57,7 +57,7 @@ class MiniLmEmbedder:
         return [piece for piece in pieces if piece.strip()]
 
     def _forward(self, texts: Sequence[str]) -> Vectors:
-        encodings = self._tokenizer.encode_batch(list(texts))
+        encodings = self._tokenizer.encode_batch(readable(texts))
         ids = np.array([e.ids for e in encodings], dtype=np.int64)
         mask = np.array([e.attention_mask for e in encodings], dtype=np.int64)
         feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}

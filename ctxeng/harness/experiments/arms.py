@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import product
 from typing import Any
@@ -14,6 +15,11 @@ from ctxeng.strategies.builtin import settings_for
 
 UNLIMITED = BudgetSettings(total_tokens=None)
 NO_WINDOW = WindowSettings(tokens=0, min_messages=0)
+_SECTIONS_WITH = Counter(
+    setting
+    for section in StrategySettings.model_fields.values()
+    for setting in getattr(section.annotation, "model_fields", {})
+)
 
 
 def resolve_arms(experiment: ExperimentFile) -> tuple[Arm, ...]:
@@ -60,8 +66,11 @@ def control_arm(name: Control, reference: StrategySettings) -> Arm:
 def swept(sweep: SweepTable) -> list[tuple[str, dict[str, dict[str, Any]]]]:
     """Return a name and the overrides for every combination of a sweep's matrix.
 
+    A setting that several sections have is named with its section.
+
     Example:
-        matrix ``{"episodes.overlap": [0, 1]}`` → names ``overlap=0`` and ``overlap=1``.
+        matrix ``{"episodes.overlap": [0, 1]}`` → names ``overlap=0`` and ``overlap=1``;
+        ``{"memory.target_tokens": [600]}`` → ``memory.target_tokens=600``.
     """
     keys = list(sweep.matrix)
     combinations = []
@@ -70,11 +79,14 @@ def swept(sweep: SweepTable) -> list[tuple[str, dict[str, dict[str, Any]]]]:
         for key, value in zip(keys, values, strict=True):
             section, setting = key.split(".")
             overrides.setdefault(section, {})[setting] = value
-        label = ",".join(
-            f"{key.split('.')[1]}={value}" for key, value in zip(keys, values, strict=True)
-        )
+        label = ",".join(f"{_short(key)}={value}" for key, value in zip(keys, values, strict=True))
         combinations.append((label, overrides))
     return combinations
+
+
+def _short(key: str) -> str:
+    setting = key.split(".")[1]
+    return setting if _SECTIONS_WITH[setting] < 2 else key
 
 
 def _written_arms(experiment: ExperimentFile) -> tuple[list[Arm], list[str]]:
@@ -91,7 +103,9 @@ def _written_arms(experiment: ExperimentFile) -> tuple[list[Arm], list[str]]:
             merged = {**base.overrides}
             for section, values in changes.items():
                 merged[section] = {**merged.get(section, {}), **values}
-            wanted[f"{sweep.arm}[{label}]"] = (base.strategy, merged)
+            arm = f"{sweep.arm}[{label}]"
+            if wanted.setdefault(arm, (base.strategy, merged)) != (base.strategy, merged):
+                faults.append(f"sweeps.{name} must make arms of its own, got {arm!r} twice.")
     arms = []
     for name, (strategy, overrides) in wanted.items():
         try:

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import orjson
-
 from ctxeng.core.errors import DatasetError, SettingsError
 from ctxeng.core.messages import Session
 from ctxeng.harness.experiments.schema import ExperimentFile
 from ctxeng.harness.probes.io import check_against, read_probes
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.sessions.io import load_dataset
+from ctxeng.harness.sessions.text import lines, open_utf8, parse_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,18 +88,29 @@ def _no_duplicates(probes: Sequence[Probe]) -> None:
         seen.add(probe.probe_id)
 
 
+def _lines(path: Path) -> list[tuple[int, bytes]]:
+    try:
+        with open_utf8(path) as stream:
+            return list(lines(stream))
+    except OSError as error:
+        raise DatasetError(
+            f"an exclusion file must be readable, got {path} ({error.strerror or error}). "
+            "Check the path."
+        ) from None
+
+
 def _exclusions(paths: Sequence[Path]) -> frozenset[str]:
     """Read exclusion files: JSON lines ``{"id": probe id, "reason": text}``."""
     excluded = set()
     for path in paths:
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        for number, line in _lines(path):
             if not line.strip():
                 continue
             try:
-                record = orjson.loads(line)
+                record = parse_json(line)
                 excluded.add(str(record["id"]))
                 _ = record["reason"]
-            except (orjson.JSONDecodeError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError):
                 raise DatasetError(
                     f"{path}:{number}: an exclusion must be an object with id and reason."
                 ) from None

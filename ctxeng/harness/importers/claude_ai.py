@@ -1,4 +1,4 @@
-"""Claude.ai exports: ``conversations.json``, and single chats as the site's interface gives them."""
+"""Claude.ai exports: ``conversations.json``, and single chats as the site itself gives them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ctxeng.harness.importers.model import Account, Importer, Options, SessionDr
 from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.importers.values import mapped, text_of
 from ctxeng.harness.probes.model import Probe
-from ctxeng.harness.sessions.io import Header
+from ctxeng.harness.sessions.io import Header, encode
 from ctxeng.harness.sessions.language import SAMPLE_CHARACTERS, guess_language
 from ctxeng.harness.sessions.text import parse_json
 
@@ -79,8 +79,7 @@ class _Reading:
                 if not data.strip():
                     account.skip("blank line")
                     continue
-                account.skip("damaged line")
-                account.note(f"damaged line: {error}", line=number)
+                account.damaged(error, line=number)
                 continue
             if not isinstance(record, dict):
                 account.skip("not an object")
@@ -119,7 +118,7 @@ class _Reading:
         self, thread: Thread, node_key: bytes | str, record: dict[str, Any], line: Line
     ) -> None:
         parent = text_of(record.get("parentUuid")) or text_of(record.get("logicalParentUuid"))
-        data = orjson.dumps(line.record) if line.record is not None else b""
+        data = encode(line.record) if line.record is not None else b""
         node = thread.add(
             node_key,
             _key(parent) if parent else None,
@@ -255,7 +254,7 @@ def _records(thread: Thread, ordered: Ordered, reading: _Reading) -> Iterator[by
     for seq, nodes in enumerate(ordered.messages):
         parts = [_part(thread, node, reading) for node in nodes]
         if len(parts) > 1:
-            parts = [orjson.dumps(merge_records([orjson.loads(part) for part in parts]))]
+            parts = [encode(merge_records([orjson.loads(part) for part in parts]))]
         yield b'{"seq":%d,' % seq + parts[0][1:]
 
 

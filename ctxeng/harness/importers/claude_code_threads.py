@@ -125,11 +125,14 @@ def _rank(thread: Thread) -> tuple[Callable[[int], float], bool]:
 def _walk(
     thread: Thread, leaf: int, seen: bytearray, rank: Callable[[int], float], join_roots: bool
 ) -> tuple[list[int], int]:
-    path, joints, node = [], 0, leaf
+    path: list[int] = []
+    joints, node = 0, leaf
     while node != _NONE:
         seen[node] = 1
         path.append(node)
         before = thread.parent[node]
+        if before != _NONE and seen[before] and before in path:
+            node, before = _open_cycle(path, path.index(before), seen, rank), _NONE
         is_root = before == _NONE and node not in thread.waiting_parents
         if before == _NONE or seen[before]:
             before = _NONE if is_root and not join_roots else _before(thread, node, seen, rank)
@@ -137,6 +140,14 @@ def _walk(
         node = before
     path.reverse()
     return path, joints
+
+
+def _open_cycle(path: list[int], at: int, seen: bytearray, rank: Callable[[int], float]) -> int:
+    """Leave the cycle that ends the path at its earliest line, and return that line."""
+    first = min(path[at:], key=rank)
+    while path[-1] != first:
+        seen[path.pop()] = 0
+    return first
 
 
 def _before(thread: Thread, node: int, seen: bytearray, rank: Callable[[int], float]) -> int:

@@ -94,6 +94,7 @@ class _Reading:
 
     def finish(self) -> None:
         """Keep what only the event layer said, at its place; the rest is the same twice."""
+        self.turns.account.skip("reasoning without an answer", len(self.thoughts))
         alone = [echo for echo in self.echoes if (echo.role, echo.text) not in self.said]
         self.turns.account.skip("same in the item layer", len(self.echoes) - len(alone))
         for echo in reversed(alone):
@@ -229,7 +230,8 @@ def _output_text(value: Any) -> str:
             inner = mapped(parse_json(value.encode("utf-8", "replace")))
         except ValueError:
             return value
-        return text_of(inner.get("output")) or value
+        output = inner.get("output")
+        return output if isinstance(output, str) else value
     if isinstance(value, list):
         return "\n".join(text_of(mapped(part).get("text")) for part in value)
     return text_of(value) if not isinstance(value, dict) else first_text(value, "content", "output")

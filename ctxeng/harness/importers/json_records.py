@@ -29,21 +29,20 @@ def json_records(source: Source, account: Account) -> Iterator[tuple[int, dict[s
 
 
 def _is_lines(source: Source) -> bool:
-    """Return whether the first line that is not blank is a JSON object by itself."""
-    for _, line in source.lines():
-        if line.strip():
-            try:
-                return isinstance(parse_json(line), dict) and not _is_alone(source)
-            except ValueError:
-                return source.path.suffix == ".jsonl"
-    return False
+    """Return whether the first line that is not blank is a JSON value by itself.
 
-
-def _is_alone(source: Source) -> bool:
-    """Return whether a ``.json`` file holds one line only: then it is one value."""
-    if source.path.suffix == ".jsonl":
-        return False
-    return sum(1 for _, line in source.lines() if line.strip()) == 1
+    One line alone is one value, but for a ``.jsonl`` file that holds one object.
+    """
+    is_named_so = source.path.suffix == ".jsonl"
+    filled = (line for _, line in source.lines() if line.strip())
+    first = next(filled, b"")
+    try:
+        value = parse_json(first)
+    except ValueError:
+        return is_named_so and bool(first)
+    if is_named_so and isinstance(value, dict):
+        return True
+    return next(filled, None) is not None
 
 
 def _from_lines(source: Source, account: Account) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -53,8 +52,7 @@ def _from_lines(source: Source, account: Account) -> Iterator[tuple[int, dict[st
         try:
             record = parse_json(line)
         except ValueError as error:
-            account.skip("damaged line")
-            account.note(f"damaged line: {error}", line=number)
+            account.damaged(error, line=number)
             continue
         if isinstance(record, dict):
             yield number, record

@@ -104,14 +104,14 @@ def _label(question: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _messages(conversation: Mapping[str, Any], account: Account) -> list[Message]:
-    numbers = sorted(int(m[1]) for key in conversation if (m := _STRETCH.fullmatch(key)))
+    found = [(int(m[1]), key) for key in conversation if (m := _STRETCH.fullmatch(key))]
     messages: list[Message] = []
-    for number in numbers:
-        at = _moment(conversation.get(f"session_{number}_date_time"))
-        for turn in listed(conversation[f"session_{number}"]):
+    for number, key in sorted(found):
+        at = _moment(conversation.get(f"{key}_date_time"))
+        for turn in listed(conversation[key]):
             if not isinstance(turn, dict) or not isinstance(turn.get("text"), str):
                 account.skip("not a turn")
-                account.note(f"session_{number} holds something that is no turn")
+                account.note(f"{key} holds something that is no turn")
                 continue
             account.take()
             is_first = turn.get("speaker") == conversation.get("speaker_a")

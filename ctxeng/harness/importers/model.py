@@ -15,6 +15,7 @@ from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.sessions.io import Header, encode, message_record
 from ctxeng.harness.sessions.language import guess_language
+from ctxeng.harness.sessions.text import json_fault
 
 View = Literal["raw", "recorded"]
 MAX_FINDINGS = 200
@@ -80,6 +81,11 @@ class Account:
         self.imported -= imported
         self.merged -= merged
         self.skipped[reason] += imported + merged
+
+    def damaged(self, error: ValueError, *, line: int) -> None:
+        """Count a line that is no JSON as skipped, and keep what is wrong with it."""
+        self.skip("damaged line")
+        self.note(f"damaged line: {json_fault(error)}", line=line)
 
     def note(self, what: str, *, line: int = 0) -> None:
         """Keep a finding; beyond the limit only its number is kept."""

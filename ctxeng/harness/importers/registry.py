@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from ctxeng.core.errors import DatasetError
 from ctxeng.harness.importers.anthropic_messages import AnthropicMessagesImporter
+from ctxeng.harness.importers.chatgpt import ChatGptImporter
+from ctxeng.harness.importers.claude_ai import ClaudeAiImporter
 from ctxeng.harness.importers.claude_code import ClaudeCodeImporter
 from ctxeng.harness.importers.codex import CodexImporter
 from ctxeng.harness.importers.gemini_cli import GeminiCliImporter
 from ctxeng.harness.importers.locomo import LocomoImporter
 from ctxeng.harness.importers.model import Importer
+from ctxeng.harness.importers.oasst import OasstImporter
 from ctxeng.harness.importers.openai_chat import OpenAiChatImporter
+from ctxeng.harness.importers.sharegpt import ShareGptImporter
+from ctxeng.harness.importers.sillytavern import SillyTavernImporter
 from ctxeng.harness.importers.source import Sample
 
 IMPORTERS: tuple[Importer, ...] = (
     ClaudeCodeImporter(),
     CodexImporter(),
+    ChatGptImporter(),
+    ClaudeAiImporter(),
     GeminiCliImporter(),
     AnthropicMessagesImporter(),
     OpenAiChatImporter(),
+    ShareGptImporter(),
+    OasstImporter(),
+    SillyTavernImporter(),
     LocomoImporter(),
 )
 AUTO = "auto"

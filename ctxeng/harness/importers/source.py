@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import lzma
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +28,16 @@ _COMPRESSED = {
     b"BZh": ("bzip2", "bunzip2"),
     b"\xfd7zXZ": ("xz", "unxz"),
 }
+
+_BROKEN_ARCHIVE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    OSError,
+)
 
 
 class Source:
@@ -107,7 +119,7 @@ class Source:
             with zipfile.ZipFile(self.path) as archive:
                 _refuse_bomb(archive, self.name)
                 yield archive
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        except _BROKEN_ARCHIVE as error:
             raise DatasetError(
                 f"an archive must be a sound zip file, got {error} ({self.name}). "
                 "Export it again, or unpack it and import the folder."
@@ -125,10 +137,7 @@ class Sample:
     def records(self) -> tuple[Any, ...]:
         """Return the JSON values on the first lines; empty where the lines are no JSON."""
         found = []
-        complete = self.head.split(b"\n")
-        if len(self.head) >= HEAD_BYTES and len(complete) > 1:
-            complete.pop()
-        for line in complete[:50]:
+        for line in self.head.split(b"\n")[:50]:
             try:
                 found.append(parse_json(line))
             except ValueError:
@@ -142,8 +151,14 @@ class Sample:
 
     @cached_property
     def value(self) -> Any:
-        """Return the file as one JSON value; None where it is not one."""
+        """Return the file as one JSON value; None where it is not one.
+
+        A file whose first line is a value and not the last is JSON Lines: it is not read whole.
+        """
         if self.source.path.is_dir() or self.source.is_archive or not self._opens_as_json:
+            return None
+        first, _, rest = self.head.lstrip().partition(b"\n")
+        if rest.strip() and _is_json(first):
             return None
         try:
             return self.source.json
@@ -164,7 +179,7 @@ class Sample:
 
 
 def sample_of(source: Source) -> Sample:
-    """Return the sample of a source.
+    """Return the sample of a source: its first lines, the last of them complete.
 
     Raises:
         DatasetError: the source is missing, empty, unreadable, or compressed in a foreign way.
@@ -174,12 +189,18 @@ def sample_of(source: Source) -> Sample:
     with _readable(source.path), source.path.open("rb") as raw:
         refuse_compressed(raw.read(6), source.name)
     with source.stream() as stream:
-        head = stream.read(HEAD_BYTES)
-        if b"\n" not in head:
-            head += stream.readline(MAX_LINE_BYTES)
+        head = stream.read(HEAD_BYTES) + stream.readline(MAX_LINE_BYTES)
     if not head.strip():
         raise DatasetError(f"a file to import must not be empty, got {source.name}. Remove it.")
     return Sample(source=source, head=head)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        parse_json(line)
+    except ValueError:
+        return False
+    return True
 
 
 def refuse_compressed(head: bytes, where: str) -> None:

@@ -10,7 +10,7 @@ from ctxeng.core.errors import DatasetError
 from ctxeng.core.messages import Session
 from ctxeng.harness.probes.model import Probe, ProbeKind, Span
 from ctxeng.harness.sessions.io import atomic_file, encode
-from ctxeng.harness.sessions.text import lines, open_utf8, parse_json
+from ctxeng.harness.sessions.text import json_fault, lines, open_utf8, parse_json
 
 KINDS: tuple[str, ...] = get_args(ProbeKind)
 STATUSES = ("draft", "accepted", "excluded")
@@ -169,7 +169,8 @@ def _read_line(line: bytes) -> tuple[list[str], Probe | None]:
     try:
         record = parse_json(line)
     except ValueError as error:
-        return [f"a line must be JSON in UTF-8, got {line[:40]!r} ({error}). Mend the line."], None
+        got = f"{line[:40]!r} ({json_fault(error)})"
+        return [f"a line must be JSON in UTF-8, got {got}. Mend the line."], None
     faults = faults_of(record)
     return faults, None if faults else probe_from(record)
 

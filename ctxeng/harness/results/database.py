@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,9 +28,9 @@ def connect(runs: RunFolder | Sequence[RunFolder]) -> duckdb.DuckDBPyConnection:
 def create_views(connection: duckdb.DuckDBPyConnection, runs: Sequence[RunFolder]) -> None:
     """Create or replace the views ``cells, contexts, artifacts, calls, …`` over run folders."""
     for table in TABLES:
-        files = [str(run.table(table)) for run in runs if run.table(table).is_file()]
+        files = [run.table(table) for run in runs if run.table(table).is_file()]
         if files:
-            listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+            listed = ", ".join(map(_literal, files))
             connection.execute(
                 f"CREATE OR REPLACE VIEW {table} AS "
                 f"SELECT * FROM read_parquet([{listed}], union_by_name=true)"
@@ -52,6 +53,15 @@ def refresh_catalogue(reports: Path) -> Path:
         create_views(connection, finished_runs(reports))
     os.replace(draft, final)
     return final
+
+
+def _literal(file: Path) -> str:
+    """Return a path as a SQL string that names this one file, wherever the reader stands.
+
+    DuckDB reads ``*``, ``?`` and ``[`` in a path as a pattern of many files.
+    """
+    escaped = re.sub(r"([*?\[])", r"[\1]", str(file.resolve()))
+    return "'" + escaped.replace("'", "''") + "'"
 
 
 def rows(connection: duckdb.DuckDBPyConnection, query: str, *args: Any) -> list[dict[str, Any]]:

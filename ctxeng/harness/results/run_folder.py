@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import tempfile
@@ -33,8 +32,24 @@ class RunFolder:
         return self.path / f"{name}.parquet"
 
     def manifest(self) -> dict[str, Any]:
-        """Return the manifest, with the experiment, versions, hashes and counts."""
-        loaded: dict[str, Any] = orjson.loads((self.path / "manifest.json").read_bytes())
+        """Return the manifest, with the experiment, versions, hashes and counts.
+
+        Raises:
+            InputError: it cannot be read, or is no JSON object.
+        """
+        file = self.path / "manifest.json"
+        try:
+            loaded = orjson.loads(file.read_bytes())
+        except (OSError, orjson.JSONDecodeError) as error:
+            raise InputError(
+                f"a run's manifest must be readable JSON, got {error} ({file}). "
+                "Remove the run folder, or copy it again."
+            ) from None
+        if not isinstance(loaded, dict):
+            raise InputError(
+                f"a run's manifest must be a JSON object, got {type(loaded).__name__} ({file}). "
+                "Remove the run folder, or copy it again."
+            )
         return loaded
 
 
@@ -43,11 +58,14 @@ def write_run(
 ) -> RunFolder:
     """Write every table and the manifest, atomically, and return the finished folder.
 
+    Whatever goes wrong, nothing is left behind.
+
     Raises:
-        InputError: the output folder cannot be written; nothing is left behind.
+        InputError: the output folder cannot be written.
     """
     run_id = str(manifest["run_id"])
     final, draft = out / run_id, out / f".{run_id}.{os.getpid()}.draft"
+    shutil.rmtree(draft, ignore_errors=True)
     try:
         draft.mkdir(parents=True)
         for name in TABLES:
@@ -56,9 +74,10 @@ def write_run(
         body = {"schema_version": SCHEMA_VERSION, **manifest}
         (draft / "manifest.json").write_bytes(orjson.dumps(body, option=orjson.OPT_INDENT_2))
         os.replace(draft, final)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(draft, ignore_errors=True)
+    except BaseException as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        if not isinstance(error, OSError):
+            raise
         raise InputError(
             f"output folder must be writable, got {out} ({error.strerror or error}). "
             "Name another with --out, or free the space; finished cells are kept for the next try."

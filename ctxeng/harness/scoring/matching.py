@@ -17,13 +17,17 @@ from ctxeng.harness.scoring.quantities import (
     same_moment,
     same_quantity,
 )
-from ctxeng.harness.scoring.text import case_style, is_spaceless, normal
+from ctxeng.harness.scoring.text import SPACELESS, case_style, is_spaceless, normal
 
 ValueType = Literal["number", "date", "identifier", "text"]
 
 _IDENTIFIER = re.compile(
     r"[\w.+\-/:@#~\\]*(?:[a-z][A-Z]|[_/\\@#]|\w[.:\-]\w|[A-Za-z]\d|\d[A-Za-z])[\w.+\-/:@#~\\]*"
 )
+
+# A letter or digit that would make the value part of a longer word. Kana, Han and Hangul do not:
+# particles follow a Latin word or a number without a space.
+_LETTER = rf"[^\W_{SPACELESS}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +92,10 @@ def _pattern(shown: str) -> re.Pattern[str]:
     """Return the pattern of a value: word borders where its ends are words of a spaced script."""
     body = r"\s?".join(re.escape(part) for part in shown.split(" "))
     body = body.replace(r"\s?", r"\s+") if not is_spaceless(shown) else body
-    left = r"(?<![^\W_])" if _borders(shown[0]) else ""
-    right = r"(?![^\W_])" if _borders(shown[-1]) else ""
+    left = rf"(?<!{_LETTER})" if _borders(shown[0]) else ""
+    right = ""
     if _borders(shown[-1]):
-        right = r"(?![^\W_]|[.,]\d)" if shown[-1].isdigit() else r"(?:'?e?s)?(?![^\W_])"
+        right = rf"(?!{_LETTER}|[.,]\d)" if shown[-1].isdigit() else rf"(?:'?e?s)?(?!{_LETTER})"
     return re.compile(left + body + right)
 
 

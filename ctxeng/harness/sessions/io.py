@@ -17,7 +17,7 @@ import orjson
 
 from ctxeng.core.errors import DatasetError
 from ctxeng.core.messages import ROLES, Message, Session
-from ctxeng.harness.sessions.text import lines, open_utf8, parse_json
+from ctxeng.harness.sessions.text import clean_json, json_fault, lines, open_utf8, parse_json
 
 SCHEMA = "ctxeng.session/1"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._~-]")
@@ -86,8 +86,14 @@ def message_record(message: Message) -> dict[str, Any]:
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
-    """Return a record as one line of JSON without its line end."""
-    return orjson.dumps(record, option=orjson.OPT_NON_STR_KEYS)
+    """Return a record as one line of JSON without its line end.
+
+    What JSON in UTF-8 cannot hold (lone surrogates, giant integers, endless nesting) is cleaned.
+    """
+    try:
+        return orjson.dumps(record, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return orjson.dumps(clean_json(dict(record)), option=orjson.OPT_NON_STR_KEYS)
 
 
 def session_lines(session: Session) -> Iterator[bytes]:
@@ -106,11 +112,15 @@ def content_hash(session: Session) -> str:
 
 
 def file_name(session_id: str) -> str:
-    """Return a file name for a session id: readable, safe on every system, and its own."""
+    """Return a file name for a session id: readable, safe on every system, and its own.
+
+    An id that cannot be a name as it is gets a ``+`` (in no other name) and part of its hash.
+    """
     safe = _UNSAFE.sub("_", session_id)[:120].strip(".") or "session"
     if safe == session_id:
         return f"{safe}.jsonl"
-    return f"{safe}-{hashlib.sha256(session_id.encode('utf-8')).hexdigest()[:8]}.jsonl"
+    digest = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{safe}+{digest[:8]}.jsonl"
 
 
 @contextmanager
@@ -342,9 +352,9 @@ def _parsed(line: bytes, path: Path, number: int) -> Any:
     try:
         return parse_json(line)
     except ValueError as error:
+        where = f"{path}:{number}: {json_fault(error)}"
         raise DatasetError(
-            f"a line must be JSON in UTF-8, got {line[:40]!r} ({path}:{number}: {error}). "
-            "Mend or remove the line."
+            f"a line must be JSON in UTF-8, got {line[:40]!r} ({where}). Mend or remove the line."
         ) from None
 
 

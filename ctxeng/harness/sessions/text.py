@@ -33,7 +33,7 @@ _BOMS = (
 _GUESSES = ("cp932", "euc_jp", "cp949", "gb18030", "big5", "cp1252")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _RETURNS = re.compile(r"\r+\n")
-_ESCAPES_TO_CLEAN = (b"\\u0000", b"\\r", b"\r")
+_ESCAPES_TO_CLEAN = (b"\\u0000", b"\\r", b"\r", b"\\ufeff", b"\\uFEFF", codecs.BOM_UTF8)
 _INT64 = range(-(2**63), 2**64)
 
 
@@ -61,7 +61,7 @@ def clean_json(value: Any, *, depth: int = 0) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict | list):
-        return _clean_nested(value, depth + 1) if depth < MAX_DEPTH else "[nested too deeply]"
+        return _clean_nested(value, depth + 1) if depth < MAX_DEPTH else _nested_text(value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
     is_giant = isinstance(value, int) and not isinstance(value, bool) and value not in _INT64
@@ -74,8 +74,15 @@ def _clean_nested(value: dict[Any, Any] | list[Any], depth: int) -> Any:
     return [clean_json(inner, depth=depth) for inner in value]
 
 
+def _nested_text(value: Any) -> str:
+    try:
+        return clean(json.dumps(value, ensure_ascii=False))
+    except RecursionError:
+        return "[nested too deeply]"
+
+
 def parse_json(data: bytes) -> Any:
-    """Return the JSON value in ``data``, clean.
+    """Return the JSON value in ``data``, its strings clean.
 
     Raises:
         ValueError: ``data`` is not JSON in UTF-8.
@@ -90,14 +97,22 @@ def parse_json(data: bytes) -> Any:
 
 
 def _parse_leniently(data: bytes, error: ValueError) -> Any:
-    """Accept what the strict parser refuses for its characters only: lone surrogates, NaN."""
-    lowered = data.lower()
-    if b"\\ud" not in lowered and b"nan" not in lowered and b"infinity" not in lowered:
-        raise error
+    """Accept what the strict parser refuses although its structure is sound.
+
+    Lone surrogates, raw control characters in strings, NaN and numbers beyond a float's range,
+    deep nesting.
+    """
     try:
-        return clean_json(json.loads(data.decode("utf-8")))
-    except (ValueError, RecursionError) as second:
-        raise ValueError(str(second)) from None
+        return clean_json(json.loads(data.decode("utf-8"), strict=False))
+    except (ValueError, RecursionError):
+        raise error from None
+
+
+def json_fault(error: ValueError) -> str:
+    """Return what is wrong with one line of JSON, and at which character of it."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {error.pos}"
+    return str(error)
 
 
 def decode(data: bytes, *, where: str, encoding: str | None = None) -> str:
@@ -110,12 +125,10 @@ def decode(data: bytes, *, where: str, encoding: str | None = None) -> str:
     Raises:
         DatasetError: the bytes are not in that encoding; names the likely one and the remedy.
     """
-    used, skip = encoding or "utf-8", 0
-    if encoding is None:
-        used, skip = _by_bom(data[:4])
+    used, skip = _encoding_of(data[:4], encoding, where)
     try:
         return clean(data[skip:].decode(used))
-    except (UnicodeDecodeError, LookupError) as error:
+    except UnicodeError as error:
         raise DatasetError(_encoding_message(data, used, error, where)) from None
 
 
@@ -126,18 +139,14 @@ def open_utf8(path: Path, *, encoding: str | None = None) -> BinaryIO:
         DatasetError: the encoding is unknown to Python.
     """
     raw = path.open("rb")
-    used, skip = (encoding, 0) if encoding else _by_bom(raw.read(4))
-    raw.seek(skip)
+    try:
+        used, skip = _encoding_of(raw.read(4), encoding, str(path))
+        raw.seek(skip)
+    except BaseException:
+        raw.close()
+        raise
     if used == "utf-8":
         return raw
-    try:
-        codecs.lookup(used)
-    except LookupError:
-        raw.close()
-        raise DatasetError(
-            f"encoding must be one that Python knows, got {used!r} ({path}). "
-            "Use for example utf-8, cp932, euc_jp, cp949, gb18030 or cp1252."
-        ) from None
     return io.BufferedReader(_Recoded(raw, used, str(path)))
 
 
@@ -158,6 +167,26 @@ def likely_encoding(data: bytes) -> str | None:
         return None
     scored = [(score, name) for name in _GUESSES if (score := _plausibility(data, name)) > 0]
     return max(scored, default=(0.0, None), key=lambda pair: pair[0])[1]
+
+
+def _encoding_of(head: bytes, wanted: str | None, where: str) -> tuple[str, int]:
+    """Return the encoding to read with, and the length of its byte-order mark in ``head``.
+
+    Refused are names that Python does not know, and codecs that are not of text (``hex``).
+    """
+    marked, length = _by_bom(head)
+    if wanted is None:
+        return marked, length
+    try:
+        b"ab".decode(wanted)
+    except UnicodeDecodeError:
+        pass
+    except (LookupError, UnicodeError):
+        raise DatasetError(
+            f"encoding must be one that Python knows, got {wanted!r} ({where}). "
+            "Use for example utf-8, cp932, euc_jp, cp949, gb18030 or cp1252."
+        ) from None
+    return wanted, length if codecs.lookup(wanted).name == marked else 0
 
 
 def _by_bom(head: bytes) -> tuple[str, int]:
@@ -201,25 +230,30 @@ class _Recoded(io.RawIOBase):
         self._raw, self._encoding, self._where = raw, encoding, where
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._ready = b""
+        self._at_end = False
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._ready:
+        while not self._ready and not self._at_end:
             chunk = self._raw.read(65536)
-            try:
-                text = self._decoder.decode(chunk, final=not chunk)
-            except UnicodeDecodeError as error:
-                message = _encoding_message(chunk, self._encoding, error, self._where)
-                raise DatasetError(message) from None
-            self._ready = text.encode("utf-8", "surrogatepass")
-            if not chunk:
-                break
+            self._at_end = not chunk
+            self._ready = self._decoded(chunk).encode("utf-8", "surrogatepass")
         count = min(len(buffer), len(self._ready))
         buffer[:count] = self._ready[:count]
         self._ready = self._ready[count:]
         return count
+
+    def _decoded(self, chunk: bytes) -> str:
+        """Decode a chunk; a character cut off by the end of the file becomes U+FFFD."""
+        try:
+            return self._decoder.decode(chunk, final=not chunk)
+        except UnicodeError as error:
+            if not chunk:
+                return "\ufffd"
+            message = _encoding_message(chunk, self._encoding, error, self._where)
+            raise DatasetError(message) from None
 
     def close(self) -> None:
         self._raw.close()

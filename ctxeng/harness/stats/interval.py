@@ -1,15 +1,14 @@
 """An interval for a share of probes that is right for few, unequal, correlated sessions.
 
 The plain cluster bootstrap and Wilson with an estimated design effect both break where nearly
-every probe succeeds: no failure is seen, so no correlation can be estimated. Here the design
-effect is the larger of the estimated one and one that a correlation of ``DOUBTED_ICC`` would give,
-the latter fading out as the number of sessions with a minority outcome approaches
-``TRUSTED_SESSIONS``. The effective number of trials then enters the exact Clopper-Pearson interval.
+every probe succeeds: in sessions without a single failure no correlation can be seen. Here the
+design effect is the larger of the estimated one and one that a correlation of ``DOUBTED_ICC``,
+times the share of sessions in which only one outcome was seen, would give. The effective number of
+trials then enters the exact Clopper-Pearson interval.
 
-Source: Korn & Graubard (1998), Survey Methodology 24:193-201, for the effective-size exact
-interval; the floor and its two constants are ours, from the simulation in
-``benchmarks/coverage.py`` (coverage at least 93 % in every cell of 5-60 sessions, 4-40 probes,
-p 0.05-0.98, intra-session correlation 0-0.3).
+Source: Korn & Graubard (1998), Survey Methodology 24:193-201, for the exact interval on an
+effective size; the floor is ours, from the simulation in ``benchmarks/coverage.py`` (coverage at
+least 93 % in every cell of 5-60 sessions, 4-40 probes, p 0.05-0.98, correlation 0-0.3).
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import numpy as np
 from ctxeng.harness.stats.counts import SessionCounts
 
 DOUBTED_ICC = 0.3
-TRUSTED_SESSIONS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +67,7 @@ def design_effect(counts: SessionCounts) -> float:
     estimated = between / independent if independent > 0 else 1.0
     minority = counts.trials - counts.successes if share > 0.5 else counts.successes
     seen = int(np.count_nonzero(minority > 0))
-    doubt = DOUBTED_ICC * max(0.0, 1 - seen / TRUSTED_SESSIONS)
+    doubt = DOUBTED_ICC * (1 - seen / sessions)
     typical = float((counts.trials**2).sum()) / n
     return max(1.0, estimated, 1 + (typical - 1) * doubt)
 

@@ -1,0 +1,20 @@
+"""Text that every encoder takes."""
+
+from __future__ import annotations
+
+
+def well_formed(text: str) -> str:
+    """Return text without lone surrogates: halves that belong together are joined, others U+FFFD.
+
+    An emoji cut in half by a program that counts UTF-16 units leaves such a half.
+
+    Example:
+        ``well_formed("a\\ud83d")`` → ``"a\\ufffd"``
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -1,0 +1,62 @@
+"""Fixtures: one embedded server for the whole run, one clean database for every test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from ctxeng.embedding import open_embedder
+from ctxeng.store import EmbeddingSpec, Store, embedded
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVER_HOME = ROOT / ".ctxeng" / "tests"
+SHARED_DATA = ROOT.parent / "shared" / "data"
+HASHING = EmbeddingSpec(embedder_id="hashing-384", dimensions=384)
+TABLES = "conversations"
+
+
+@pytest.fixture(scope="session")
+def worker(worker_id: str) -> str:
+    """Return the name of this pytest-xdist worker."""
+    return worker_id
+
+
+@pytest.fixture(scope="session")
+def server() -> AsyncIterator[Path]:
+    """Keep the embedded server attached while this worker runs; return its workspace."""
+    embedded.attach(SERVER_HOME)
+    yield SERVER_HOME  # type: ignore[misc]
+    embedded.detach(SERVER_HOME)
+
+
+@pytest.fixture
+async def store(server: Path, worker: str) -> AsyncIterator[Store]:
+    """Open an empty store with a vector index for the hashing embedder."""
+    database = f"test_{worker}"
+    async with await Store.open(
+        workspace=server, database=database, disposable=True, embedding=HASHING
+    ) as opened:
+        await _empty(opened)
+        yield opened
+
+
+@pytest.fixture
+def embedder():
+    """Return the embedder without a model: good for tests that are not about ranking."""
+    return open_embedder("hashing")
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """Return the folder of real recordings; skip where it is not at hand."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip(f"real recordings are not at hand ({SHARED_DATA})")
+    return SHARED_DATA
+
+
+async def _empty(store: Store) -> None:
+    async with store._pool.connection() as connection:
+        await connection.execute("TRUNCATE conversations CASCADE")
+        await connection.execute("TRUNCATE user_memories CASCADE")

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from itertools import product
 
 import numpy as np
+from scipy import stats
+
 from ctxeng.harness.stats.counts import SessionCounts
 from ctxeng.harness.stats.interval import share_interval
-from scipy import stats
 
 SESSIONS, PROBES = (5, 8, 12, 20, 60), (4, 10, 40)
 SHARES, CORRELATIONS = (0.05, 0.2, 0.5, 0.8, 0.95, 0.98), (0.0, 0.1, 0.3)

@@ -28,7 +28,7 @@ app = typer.Typer(
 
 
 def workspace() -> Path:
-    """Return the workspace the command stands in: the nearest folder with experiments/ and datasets/.
+    """Return the workspace the command stands in: the nearest folder with its two main folders.
 
     Falls back to the current folder, so that every command also works outside a workspace.
     """

@@ -1,4 +1,4 @@
-"""Entry point: importing this module registers every command on the application."""
+"""Entry point: registers every command on the application and runs it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import importlib
 
 from ctxeng.cli.app import run_app
 
-COMMANDS = ("workspace_commands", "run_commands", "report_commands")
+COMMANDS = ("workspace_commands", "probe_commands", "run_commands", "report_commands")
+
+
+def register() -> None:
+    """Import the modules that define commands; a second call does nothing more."""
+    for name in COMMANDS:
+        importlib.import_module(f"ctxeng.cli.{name}")
 
 
 def run() -> None:
-    """Register the commands and run the application."""
-    for name in COMMANDS:
-        importlib.import_module(f"ctxeng.cli.{name}")
+    """Run the command line."""
+    register()
     run_app()

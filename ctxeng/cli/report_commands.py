@@ -30,9 +30,10 @@ def report(
     from ctxeng.harness.results.run_folder import open_run
 
     found = open_run(run, reports=reports or workspace() / "reports")
+    summary = summarise(found)
     if as_json:
-        for row in summarise(found).recall:
+        for row in summary.recall:
             sys.stdout.write(orjson.dumps(row.record()).decode() + "\n")
         return
-    written = write_report(found)
-    terminal.print_run(found, {name: str(path) for name, path in written.items()})
+    written = write_report(found, summary)
+    terminal.print_run(summary, {name: str(path) for name, path in written.items()})

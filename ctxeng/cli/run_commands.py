@@ -40,6 +40,7 @@ def run(
     from ctxeng.core.errors import InputError
     from ctxeng.harness.experiments.launch import RunOptions, prepare, run_prepared
     from ctxeng.harness.reports import terminal, write_report
+    from ctxeng.harness.reports.summary import summarise
     from ctxeng.harness.results.database import refresh_catalogue
 
     if fresh and cache == "replay-only":
@@ -57,7 +58,8 @@ def run(
     prepared = prepare(file, workspace=home, options=options)
     with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
         finished = asyncio.run(run_prepared(prepared, options, progress=advance))
-    written = write_report(finished)
+    summary = summarise(finished)
+    written = write_report(finished, summary)
     catalogue = refresh_catalogue(options.out)
     paths = {**{name: str(path) for name, path in written.items()}, "duckdb": str(catalogue)}
     if as_json:
@@ -70,4 +72,4 @@ def run(
         }
         sys.stdout.write(orjson.dumps(line).decode() + "\n")
     else:
-        terminal.print_run(finished, paths)
+        terminal.print_run(summary, paths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ctxeng.compaction.models import transcript
 from ctxeng.compaction.state import State
 from ctxeng.compaction.writing import Tools, write_summary
 from ctxeng.core.artifacts import Artifact
@@ -75,7 +76,7 @@ def _fitting_end(
     room = tools.window_tokens // 2 - (previous.tokens if previous is not None else 0)
     used, reach = 0, start
     for message in state.messages[start:end]:
-        used += message.tokens or 0
+        used += tools.counter.count(transcript([message], core_from=start))
         if used > room and reach > start:
             break
         reach = message.seq + 1

@@ -11,11 +11,14 @@ from ctxeng.compaction.models import summary_prompt
 from ctxeng.compaction.state import State
 from ctxeng.core.artifacts import Artifact, ArtifactKind
 from ctxeng.core.errors import CompactionFailed
+from ctxeng.core.messages import Message
 from ctxeng.core.protocols import Summariser, Summary, SummaryTask, TokenCounter
 from ctxeng.core.settings import StrategySettings
 
 SHORT_INPUT_TOKENS = 400  # below this a note may be as long as what it notes
 NO_WORDS = "(no words)"
+CUT_MARK = " […cut…] "
+SHORTEST_CUT = 200  # characters: shorter messages are not what makes an input too long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,7 @@ async def _guarded(tools: Tools, task: SummaryTask) -> tuple[Summary, dict[str, 
         return await tools.summariser.summarise(task), {}
     if not source.strip():
         return _no_words(tools), {}
+    task, cut = _within_window(task, tools)
     given = tools.counter.count(summary_prompt(task))
     if given > tools.window_tokens:
         raise CompactionFailed(
@@ -83,6 +87,8 @@ async def _guarded(tools: Tools, task: SummaryTask) -> tuple[Summary, dict[str, 
         )
     summary = await tools.summariser.summarise(task)
     meta: dict[str, Any] = {"input_tokens": given, "call": summary.call_key}
+    if cut:
+        meta["cut_messages"] = cut
     if drifted(summary.text, [source]):
         again = await tools.summariser.summarise(replace(task, replicate=task.replicate + 1000))
         meta["language_drift"] = 1 if not drifted(again.text, [source]) else 2
@@ -90,6 +96,29 @@ async def _guarded(tools: Tools, task: SummaryTask) -> tuple[Summary, dict[str, 
     room = max(task.target_tokens * 2, SHORT_INPUT_TOKENS)
     check_summary(summary.text, source, counter=tools.counter, room_tokens=room)
     return summary, meta
+
+
+def _within_window(task: SummaryTask, tools: Tools) -> tuple[SummaryTask, int]:
+    """Return the task with its longest messages cut until the summariser takes it, and how many.
+
+    A pasted log must not hold up everything that was said after it.
+    """
+    limit = max((len(m.text) for m in task.messages), default=0)
+    fitting = task
+    while (
+        limit > SHORTEST_CUT and tools.counter.count(summary_prompt(fitting)) > tools.window_tokens
+    ):
+        limit //= 2
+        fitting = replace(task, messages=tuple(_cut(m, limit) for m in task.messages))
+    return fitting, sum(a is not b for a, b in zip(task.messages, fitting.messages, strict=True))
+
+
+def _cut(message: Message, characters: int) -> Message:
+    text = message.text
+    if len(text) <= characters:
+        return message
+    end = characters // 3
+    return message.with_(content=text[: characters - end] + CUT_MARK + text[-end:], blocks=())
 
 
 def _no_words(tools: Tools) -> Summary:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxeng.context.budget import Section, fit, left_out
 from ctxeng.context.recent import FittedRecent, fit_recent
-from ctxeng.context.sections import finest_mix, priced
+from ctxeng.context.sections import finest_mix, frame_tokens, framed, priced
 from ctxeng.context.snapshot import Snapshot, SnapshotReader
 from ctxeng.core.artifacts import Artifact
 from ctxeng.core.context import Block, Context, LeftOut
@@ -78,7 +78,9 @@ class ContextBuilder:
         snapshot = await self._reader.load(conversation_id, as_of)
         messages = _without_question(snapshot.messages, question)
         fixed = self._fixed(system, question, now)
-        pinned = [snapshot.raw("pinned", m) for m in messages if m.seq in set(pinned_seqs)]
+        wanted = set(pinned_seqs)
+        pinned = [snapshot.raw("pinned", m) for m in messages if m.seq in wanted]
+        pinned = framed(pinned, self._count)
         room = self._room([*fixed, *pinned], tools)
         raw = self._raw(snapshot, messages)
         recent = fit_recent(
@@ -151,15 +153,17 @@ class ContextBuilder:
             recent=tuple(messages[start:]),
             tail=uncovered if keeps or snapshot.head.keep_raw else (),
             covered=covered,
-            late=self._late(uncovered),
+            late=() if snapshot.head.keep_raw else self._late(uncovered),
         )
 
     def _late(self, uncovered: Sequence[Message]) -> tuple[str, ...]:
         """Return the compactions that were due before this build and are not visible yet."""
         settings = self._settings
         waiting = sum(m.tokens or 0 for m in uncovered)
+        episodes = settings.episodes
+        longest = episodes.size if episodes.cut == "fixed" else episodes.max_size
         late = []
-        if settings.episodes.enabled and len(uncovered) > settings.episodes.max_size:
+        if episodes.enabled and len(uncovered) > longest:
             late.append("episodes")
         if settings.rolling.enabled and waiting > 2 * settings.rolling.threshold_tokens:
             late.append("rolling")
@@ -230,9 +234,12 @@ class ContextBuilder:
         ]
         if found is not None and found.decision.exact:
             sections.insert(0, sections.pop(1))
+        if room is not None:
+            candidates = [block for section in sections for block in section.blocks]
+            room = max(0, room - frame_tokens(candidates, self._count))
         fitted = fit(sections, room_tokens=room)
         blocks = [block for kept in fitted.kept.values() for block in kept]
-        return blocks, [*fitted.left_out, *duplicates]
+        return framed(blocks, self._count), [*fitted.left_out, *duplicates]
 
     def _retrieved(
         self, snapshot: Snapshot, found: Retrieval | None, shown: set[int]
@@ -337,7 +344,8 @@ def _retrieval_record(found: Retrieval | None) -> dict[str, Any]:
         "exact": found.decision.exact,
         "reasons": list(found.decision.reasons),
         "ranked": [
-            {"seq": f.seq, "score": round(f.score, 6), **{k: round(v, 6) for k, v in f.terms.items()}}
+            {"seq": f.seq, "score": round(f.score, 6)}
+            | {name: round(term, 6) for name, term in f.terms.items()}
             for f in found.ranked[:20]
         ],
         "groups": [

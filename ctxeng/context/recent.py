@@ -86,11 +86,10 @@ def _shortened(block: Block, room: int, count: Count) -> Block:
         replace(block, text="", message=block.message.with_(content="", blocks=())), count
     )
     text_room = room - bare.tokens
-    while text_room > 0:
-        message = shorten_message(block.message, room_tokens=text_room, count=count)
-        shorter = priced(replace(block, text=message.text, message=message, shortened=True), count)
-        if shorter.tokens <= room:
+    while True:
+        message = shorten_message(block.message, room_tokens=max(0, text_room), count=count)
+        cut = block.shortened or message.text != block.message.text
+        shorter = priced(replace(block, text=message.text, message=message, shortened=cut), count)
+        if shorter.tokens <= room or text_room <= 0:
             return shorter
-        text_room -= max(1, shorter.tokens - room)
-    message = shorten_message(block.message, room_tokens=0, count=count)
-    return priced(replace(block, text=message.text, message=message, shortened=True), count)
+        text_room -= shorter.tokens - room

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ctxeng.core.artifacts import Artifact
 from ctxeng.core.context import Block, BlockKind
+from ctxeng.core.markup import nest, wrap
 from ctxeng.core.messages import Message
 from ctxeng.core.prompt import block_markup
 
@@ -39,15 +40,51 @@ def artifact_block(kind: BlockKind, artifact: Artifact, count: Count) -> Block:
 
 
 def priced(block: Block, count: Count) -> Block:
-    """Return the block with its tokens counted, markup included."""
+    """Return the block with its tokens counted, its own markup included."""
     overhead = 4 if block.is_raw else 2  # role and joins around a message
-    return replace(block, tokens=count(block_markup(block)) + overhead)
+    return replace(block, tokens=count(_as_sent(block)) + overhead)
+
+
+def framed(blocks: Sequence[Block], count: Count) -> list[Block]:
+    """Return the blocks, the first inside each shared tag priced with that tag."""
+    open_tags: set[tuple[str, int]] = set()
+    paid: list[Block] = []
+    for block in blocks:
+        new = [tag for tag in _tags_around(block) if tag not in open_tags]
+        open_tags.update(new)
+        cost = sum(count(nest(name, "")) for name, _ in new)
+        paid.append(replace(block, tokens=block.tokens + cost) if cost else block)
+    return paid
+
+
+def frame_tokens(blocks: Sequence[Block], count: Count) -> int:
+    """Return what the shared tags around blocks cost when all of them are kept."""
+    return sum(b.tokens for b in framed(blocks, count)) - sum(b.tokens for b in blocks)
+
+
+def _as_sent(block: Block) -> str:
+    if block.kind not in ("retrieved", "pinned") or block.message is None:
+        return block_markup(block)
+    seq, speaker = block.message.seq, block.message.name
+    return wrap("message", block.text, seq=seq, speaker=speaker)
+
+
+def _tags_around(block: Block) -> list[tuple[str, int]]:
+    match block.kind:
+        case "episode":
+            return [("episodes", 0)]
+        case "retrieved":
+            return [("retrieved", 0), ("group", int(block.meta.get("group", 0)))]
+        case "pinned":
+            return [("evidence", 0)]
+        case _:
+            return []
 
 
 def finest_mix(
     nodes: Sequence[Artifact], *, room_tokens: int | None, count: Count
 ) -> list[Artifact]:
-    """Return the finest tiling of summary nodes that fits its budget, oldest ranges coarsened first.
+    """Return the finest tiling of summary nodes that fits its budget, the oldest coarsened first.
 
     Start from the lowest level there is of every range; while the sum is over the budget, replace
     the oldest run of siblings by their parent. Nodes that still do not fit are left to the
@@ -72,7 +109,7 @@ def finest_mix(
 
 
 def _finest(nodes: Sequence[Artifact]) -> list[Artifact]:
-    """Return the nodes of the lowest level, and higher ones where no lower one covers their range."""
+    """Return the nodes of the lowest level, and higher ones where no lower one covers a range."""
     chosen: list[Artifact] = []
     covered: set[int] = set()
     for node in sorted(nodes, key=lambda n: (n.level, n.from_seq)):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import regex
 
-from ctxeng.core.messages import JsonBlock, Message
+from ctxeng.core.messages import JsonBlock, Message, result_text
 
 MARK = " […cut…] "
 _GRAPHEME = regex.compile(r"\X")
@@ -16,12 +16,11 @@ _GRAPHEME = regex.compile(r"\X")
 def shorten(text: str, *, room_tokens: int, count: Callable[[str], int]) -> str:
     """Return the text cut in the middle so that it fits; the head keeps two thirds.
 
-    Returns the mark alone when not even a grapheme fits beside it, and "" for no room at all.
+    Where not even a grapheme fits beside the mark, returns the mark alone, or the text itself if
+    that is no longer than the mark: what is cut is always seen to be cut.
     """
-    if count(text) <= room_tokens:
+    if count(text) <= max(room_tokens, count(MARK.strip())):
         return text
-    if room_tokens <= 0:
-        return ""
     if count(MARK) >= room_tokens:
         return MARK.strip()
     graphemes = _GRAPHEME.findall(text)
@@ -49,7 +48,7 @@ def shorten_message(message: Message, *, room_tokens: int, count: Callable[[str]
         blocks[i] = {
             **blocks[i],
             "content": shorten(
-                _result_text(blocks[i]), room_tokens=max(0, room_tokens - others), count=count
+                result_text(blocks[i]), room_tokens=max(0, room_tokens - others), count=count
             ),
         }
     shorter = replace(message, blocks=tuple(blocks))
@@ -68,11 +67,6 @@ def _cut(graphemes: list[str], kept: int) -> str:
 
 def _is_result(block: JsonBlock) -> bool:
     return str(block.get("type", "")).endswith("tool_result")
-
-
-def _result_text(block: JsonBlock) -> str:
-    content = block.get("content", "")
-    return content if isinstance(content, str) else str(content)
 
 
 def _emptied(blocks: list[JsonBlock], index: int) -> tuple[JsonBlock, ...]:

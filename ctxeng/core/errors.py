@@ -19,6 +19,13 @@ CtxengError
     └── LimitReached      --max-calls or --max-cost would be exceeded by this call
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ctxeng.core.calls import Usage
+
 
 class CtxengError(Exception):
     """Root of every error that ctxeng raises on purpose."""
@@ -69,7 +76,9 @@ class CompactionFailed(CtxengError):
 
 
 class ModelError(CtxengError):
-    """A model call gave no usable answer."""
+    """A model call gave no usable answer; ``usage`` is what it was billed for all the same."""
+
+    usage: Usage | None = None
 
 
 class ModelRefused(ModelError):

@@ -169,7 +169,6 @@ def _paired(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for turn, following in zip_longest(turns, turns[1:]):
         if turn["role"] == "user":
             parts = _native(turn["content"], "tool_result", open_calls)
-            open_calls = set()
             parts.sort(key=lambda part: part["type"] != "tool_result")
         else:
             answered = _tool_ids(following["content"], "tool_result") if following else set()

@@ -1,7 +1,8 @@
 """Model clients behind one protocol: Anthropic and offline; the ledger, prices and limits."""
 
-from ctxeng.models.client import OFFLINE, CacheMode, LedgerClient, open_client
+from ctxeng.models.client import CacheMode, LedgerClient, open_client
 from ctxeng.models.ledger import Ledger
 from ctxeng.models.limits import Limits
+from ctxeng.models.offline import OFFLINE
 
 __all__ = ["OFFLINE", "CacheMode", "Ledger", "LedgerClient", "Limits", "open_client"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
@@ -17,6 +19,8 @@ from ctxeng.core.errors import (
     ModelRejected,
     ModelUnavailable,
 )
+from ctxeng.core.text import well_formed
+from ctxeng.models.schema import first_fault
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -45,13 +49,10 @@ class AnthropicModel:
         """Make a client.
 
         Raises:
-            InputError: no key is set. The message names the variable, never a value.
+            InputError: no key is set, or one that no header can carry. The message names the
+                variable, never a value.
         """
-        if not any(os.environ.get(name) for name in KEY_VARIABLES):
-            raise InputError(
-                f"{KEY_VARIABLES[0]} must be set to call a model over the Messages API. "
-                "Set it, or use the model id `offline`."
-            )
+        self._secrets = _secrets()
         self._client = _sdk_client(base_url, transport_retries, timeout_seconds)
         self._slots = asyncio.Semaphore(concurrency)
         self._useless_retries = useless_retries
@@ -71,16 +72,20 @@ class AnthropicModel:
                     return await self._usable(request)
             except TimeoutError:
                 raise ModelUnavailable(
-                    f"call must end within {self._deadline_seconds:.0f} s ({request.role})."
+                    f"call must end within {self._deadline_seconds:g} s ({request.role})."
                 ) from None
 
     async def _usable(self, request: ModelRequest) -> ModelResponse:
+        wasted = Usage()
         for attempt in range(self._useless_retries + 1):
             started = time.perf_counter()
             message = await self._send(request)
+            seconds = time.perf_counter() - started
+            used = wasted + _usage(message)
             try:
-                return _response(request, message, time.perf_counter() - started)
-            except (ModelRefused, EmptyAnswer, MalformedTool):
+                return replace(_response(request, message), usage=used, latency_seconds=seconds)
+            except (ModelRefused, EmptyAnswer, MalformedTool) as error:
+                wasted = error.usage = used
                 if attempt == self._useless_retries:
                     raise
         raise AssertionError("the loop returns or raises")
@@ -89,13 +94,41 @@ class AnthropicModel:
         import anthropic
 
         try:
-            return cast("Message", await self._client.messages.create(**_arguments(request)))
+            answer = await self._client.messages.create(**_arguments(request))
         except anthropic.APIStatusError as error:
-            raise _status_error(error.status_code, _reason(error.body)) from None
-        except anthropic.APIConnectionError as error:
+            raise _status_error(error.status_code, self._reason(error.body)) from None
+        except anthropic.AnthropicError as error:
             raise ModelUnavailable(f"{type(error).__name__} ({request.role}).") from None
-        except anthropic.APIResponseValidationError:
-            raise ModelUnavailable(f"unreadable response ({request.role}).") from None
+        except UnicodeEncodeError:
+            raise ModelRejected(f"request must be well-formed text ({request.role}).") from None
+        except (UnicodeDecodeError, json.JSONDecodeError):
+            raise _unreadable(request) from None
+        return _message(request, answer)
+
+    def _reason(self, body: object) -> str:
+        """Return the API's own message, shortened; no key, even where the server repeats it."""
+        error = body.get("error") if isinstance(body, Mapping) else None
+        reason = str((error.get("message") if isinstance(error, Mapping) else None) or "no message")
+        for secret in self._secrets:
+            reason = reason.replace(secret, "[key]")
+        return reason[:300]
+
+
+def _secrets() -> tuple[str, ...]:
+    """Return the keys that are set, for taking them out of messages."""
+    found = {name: key for name in KEY_VARIABLES if (key := os.environ.get(name))}
+    if not found:
+        raise InputError(
+            f"{KEY_VARIABLES[0]} must be set to call a model over the Messages API. "
+            "Set it, or use the model id `offline`."
+        )
+    for name, key in found.items():
+        if not (key.isascii() and key.isprintable() and " " not in key):
+            raise InputError(
+                f"{name} must be printable ASCII without spaces. "
+                "Set it again; look for a line break or a quotation mark around it."
+            )
+    return tuple(found.values())
 
 
 def _sdk_client(base_url: str | None, retries: int, timeout_seconds: float) -> AsyncAnthropic:
@@ -123,24 +156,43 @@ def _arguments(request: ModelRequest) -> dict[str, Any]:
     return arguments
 
 
-def _response(request: ModelRequest, message: Message, seconds: float) -> ModelResponse:
+def _message(request: ModelRequest, answer: object) -> Message:
+    """Return the SDK's answer if it has the shape of a message: it passes on whatever came."""
+    from anthropic.types import Message
+
+    readable = (
+        isinstance(answer, Message)
+        and isinstance(answer.content, list)
+        and all(isinstance(getattr(block, "type", None), str) for block in answer.content)
+        and isinstance(answer.model, str)
+        and isinstance(getattr(answer.usage, "input_tokens", None), int)
+        and isinstance(getattr(answer.usage, "output_tokens", None), int)
+    )
+    if not readable:
+        raise _unreadable(request)
+    return cast("Message", answer)
+
+
+def _unreadable(request: ModelRequest) -> ModelUnavailable:
+    return ModelUnavailable(f"response must be a message, got something else ({request.role}).")
+
+
+def _response(request: ModelRequest, message: Message) -> ModelResponse:
     """Return a response that can be used, or raise what is wrong with it."""
     if message.stop_reason == "refusal":
         raise ModelRefused(f"the model declined ({request.role}).")
     if message.stop_reason == "model_context_window_exceeded":
         raise ModelRejected(f"prompt must fit the model's window ({request.role}).")
-    text = "".join(block.text for block in message.content if block.type == "text")
+    text = "".join(block.text or "" for block in message.content if block.type == "text")
     tool_input = _tool_input(request, message)
     if request.tool is None and not text.strip():
         kinds = ", ".join(block.type for block in message.content) or "nothing"
         raise EmptyAnswer(f"answer must hold text, got {kinds} (stop: {message.stop_reason}).")
     return ModelResponse(
-        text=text,
+        text=well_formed(text),
         tool_input=tool_input,
         stop_reason=message.stop_reason or "end_turn",
         model=message.model,
-        usage=_usage(message),
-        latency_seconds=seconds,
     )
 
 
@@ -148,17 +200,16 @@ def _tool_input(request: ModelRequest, message: Message) -> Mapping[str, Any] | 
     if request.tool is None:
         return None
     name = request.tool["name"]
+    if message.stop_reason == "max_tokens":
+        raise MalformedTool(f"answer must call {name} whole (stop: max_tokens).")
     for block in message.content:
         if block.type == "tool_use" and block.name == name and isinstance(block.input, Mapping):
-            _require_keys(request.tool, block.input)
-            return dict(block.input)
+            fault = first_fault(block.input, request.tool.get("input_schema", {}), where=name)
+            if fault:
+                raise MalformedTool(f"{fault}.")
+            given = json.dumps(dict(block.input), ensure_ascii=False)
+            return cast("dict[str, Any]", json.loads(well_formed(given)))
     raise MalformedTool(f"answer must call {name} (stop: {message.stop_reason}).")
-
-
-def _require_keys(tool: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    missing = [key for key in tool["input_schema"].get("required", ()) if key not in given]
-    if missing:
-        raise MalformedTool(f"{tool['name']} must be given {', '.join(missing)}.")
 
 
 def _usage(message: Message) -> Usage:
@@ -175,10 +226,3 @@ def _status_error(status: int, reason: str) -> ModelRejected | ModelUnavailable:
     if status in (408, 409, 425, 429) or status >= 500:
         return ModelUnavailable(f"status {status}: {reason}")
     return ModelRejected(f"status {status}: {reason}")
-
-
-def _reason(body: object) -> str:
-    """Return the API's own message, shortened; nothing of the request or its headers."""
-    error = body.get("error") if isinstance(body, Mapping) else None
-    message = error.get("message") if isinstance(error, Mapping) else None
-    return str(message or "no message")[:300]

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Literal
 
 from ctxeng.core.calls import ModelClient, ModelRequest, ModelResponse
-from ctxeng.core.errors import CallMissing
+from ctxeng.core.errors import CallMissing, ModelError
 from ctxeng.models.keys import call_key
 from ctxeng.models.ledger import Ledger
 from ctxeng.models.limits import Limits
-from ctxeng.models.offline import OfflineModel
+from ctxeng.models.offline import OFFLINE, OfflineModel
 from ctxeng.models.prices import cost_usd, price_of
+from ctxeng.tokens import HeuristicCounter
 
 CacheMode = Literal["normal", "replay-only", "fresh"]
-OFFLINE = "offline"
 
 
 class LedgerClient:
@@ -55,13 +55,20 @@ class LedgerClient:
         return await asyncio.shield(running)
 
     async def _call(self, key: str, request: ModelRequest) -> ModelResponse:
-        self._limits.reserve(expected_cost_usd=_expected_cost(request))
-        self._ledger.sending(key, request)
-        response = await self._inner.complete(request)
-        cost = cost_usd(request.model, response.usage)
+        expected = expected_cost_usd(request)
+        self._limits.reserve(expected_cost_usd=expected)
+        cost = None
+        try:
+            self._ledger.sending(key, request)
+            response = await self._inner.complete(request)
+            cost = cost_usd(request.model, response.usage)
+        except ModelError as error:
+            cost = cost_usd(request.model, error.usage) if error.usage is not None else None
+            raise
+        finally:
+            self._limits.settle(expected_cost_usd=expected, cost_usd=cost)
         response = replace(response, key=key, cost_usd=cost)
-        self._limits.spend(cost)
-        self._ledger.answered(key, response)
+        self._ledger.answered(key, response, replaces=self._mode == "fresh")
         self._fresh.add(key)
         return response
 
@@ -103,10 +110,16 @@ def open_client(
     return LedgerClient(router, ledger, mode=mode, limits=limits or Limits())
 
 
-def _expected_cost(request: ModelRequest) -> float:
-    """Return an upper estimate of a call's cost: a token per three characters, all of max_tokens."""
+def expected_cost_usd(request: ModelRequest) -> float:
+    """Return an upper estimate of a call's cost; 0 where the price is unknown.
+
+    A third more than the local token estimate (a token per three ASCII characters, 1.4 per
+    character of Japanese), all of it written to the cache, and all of ``max_tokens``.
+    """
     price = price_of(request.model)
     if price is None:
         return 0.0
-    characters = sum(len(str(part)) for part in (*request.system, *request.messages))
-    return characters / 3 * price.input + request.max_tokens * price.output
+    tools = (*request.tools, *((request.tool,) if request.tool is not None else ()))
+    counter = HeuristicCounter()
+    tokens = sum(counter.count(str(part)) for part in (*request.system, *request.messages, *tools))
+    return tokens * 4 / 3 * price.cache_write + request.max_tokens * price.output

@@ -8,12 +8,17 @@ from typing import Any
 import orjson
 
 from ctxeng.core.calls import ModelRequest
+from ctxeng.core.errors import ModelRejected
+from ctxeng.models.offline import OFFLINE, VERSION
 
 
 def request_body(request: ModelRequest) -> dict[str, Any]:
-    """Return everything that decides the answer, as plain JSON; the role is not part of it."""
+    """Return everything that decides the answer, as plain JSON; the role is not part of it.
+
+    The offline model stands here with its version: it changes with this package.
+    """
     return {
-        "model": request.model,
+        "model": VERSION if request.model == OFFLINE else request.model,
         "system": [dict(block) for block in request.system],
         "messages": [dict(message) for message in request.messages],
         "tool": dict(request.tool) if request.tool is not None else None,
@@ -26,6 +31,15 @@ def request_body(request: ModelRequest) -> dict[str, Any]:
 
 
 def call_key(request: ModelRequest) -> str:
-    """Return the sha256 (hex) over the canonical JSON of the request body."""
-    body = orjson.dumps(request_body(request), option=orjson.OPT_SORT_KEYS, default=str)
+    """Return the sha256 (hex) over the canonical JSON of the request body.
+
+    Raises:
+        ModelRejected: the request is no JSON (half a surrogate pair, a number beyond 64 bits).
+    """
+    try:
+        body = orjson.dumps(request_body(request), option=orjson.OPT_SORT_KEYS, default=str)
+    except orjson.JSONEncodeError as error:
+        raise ModelRejected(
+            f"request must be JSON, got {error} ({request.role}, {request.prompt_id})."
+        ) from None
     return hashlib.sha256(body).hexdigest()

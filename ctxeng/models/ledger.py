@@ -6,6 +6,7 @@ was in flight. Rows hold hashes, answers, usage, latency and cost; never keys, h
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 import time
@@ -14,8 +15,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
 from ctxeng.core.errors import InputError
@@ -96,7 +95,8 @@ class Ledger:
             self._connection.execute(
                 "INSERT INTO calls (key, model, role, prompt_id, replicate, sent_at) "
                 "VALUES (?, ?, ?, ?, ?, ?) "
-                "ON CONFLICT (key) DO UPDATE SET attempts = attempts + 1, sent_at = excluded.sent_at",
+                "ON CONFLICT (key) DO UPDATE "
+                "SET attempts = attempts + 1, sent_at = excluded.sent_at",
                 (
                     key,
                     request.model,
@@ -107,12 +107,13 @@ class Ledger:
                 ),
             )
 
-    def answered(self, key: str, response: ModelResponse) -> None:
-        """Store the answer; an answer that is there already stays."""
+    def answered(self, key: str, response: ModelResponse, *, replaces: bool = False) -> None:
+        """Store the answer; one that is there already stays, unless the new one ``replaces`` it."""
         with self._lock:
             self._connection.execute(
-                "UPDATE calls SET response = ?, answered_at = ? WHERE key = ? AND response IS NULL",
-                (_packed(response), time.time(), key),
+                "UPDATE calls SET response = ?, answered_at = ? "
+                "WHERE key = ? AND (response IS NULL OR ?)",
+                (_packed(response), time.time(), key, replaces),
             )
 
     def forget(self, keys: list[str]) -> int:
@@ -167,10 +168,10 @@ def _packed(response: ModelResponse) -> str:
     body = asdict(response)
     body.pop("key")
     body.pop("from_ledger")
-    return orjson.dumps(body).decode()
+    return json.dumps(body)
 
 
 def _unpacked(text: str, key: str) -> ModelResponse:
-    body: dict[str, Any] = orjson.loads(text)
+    body: dict[str, Any] = json.loads(text)
     usage = Usage(**body.pop("usage"))
     return ModelResponse(**body, usage=usage, key=key, from_ledger=True)

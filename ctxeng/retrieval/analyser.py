@@ -11,16 +11,18 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
-_TOKEN = re.compile(
-    r"[\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\u3005\uff66-\uff9f]+"  # kana, han
-    r"|[\uac00-\ud7a3]+"  # hangul
-    r"|[^\W_]+(?:[._:/@#\-+'’][^\W_]+|_+[^\W_]+)*",
-    re.UNICODE,
+_HAN_AND_KANA = (
+    r"\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f\U00020000-\U0003ffff"
 )
+_HANGUL = r"\uac00-\ud7a3"
+_OTHER = rf"[^\W_{_HAN_AND_KANA}{_HANGUL}]"  # letters and digits of scripts that space their words
+_TOKEN = re.compile(
+    rf"(?P<unspaced>[{_HAN_AND_KANA}]+|[{_HANGUL}]+)"
+    rf"|{_OTHER}+(?:[._:/@#\-+'’]{_OTHER}+|_+{_OTHER}+)*"
+)
+MAX_WORD = 40  # what is longer is no word: it is kept as it is
 _PART = re.compile(r"[^\W\d_]+|\d+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_CJK = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\u3005\uff66-\uff9f]")
-_HANGUL = re.compile(r"[\uac00-\ud7a3]")
 _HIRAGANA_ONLY = re.compile(r"[\u3040-\u309f]{2}")
 
 # Function words of English: they carry no topic. (A closed class, listed by hand.)
@@ -45,15 +47,11 @@ def analyse(text: str) -> list[str]:
     """
     terms: list[str] = []
     for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)):
-        terms += _terms(match.group())
+        terms += _bigrams(match.group()) if match["unspaced"] else _terms(match.group())
     return terms
 
 
 def _terms(token: str) -> list[str]:
-    if _CJK.match(token):
-        return _bigrams(token)
-    if _HANGUL.match(token):
-        return _bigrams(token)
     folded = token.casefold()
     parts = [
         part
@@ -75,7 +73,7 @@ def _is_contraction(word: str) -> bool:
 def _stem(word: str) -> str:
     if word in STOP_WORDS:
         return ""
-    if not word.isalpha() or len(word) < 3:
+    if not word.isalpha() or not 3 <= len(word) <= MAX_WORD:
         return word
     return _stemmed(word)
 

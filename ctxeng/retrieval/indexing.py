@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 
 import numpy as np
 
+from ctxeng.core.errors import Conflict
 from ctxeng.core.messages import Message
 from ctxeng.core.protocols import Embedder, Vectors
 from ctxeng.retrieval.analyser import analyse
@@ -28,24 +30,30 @@ class Indexer:
         self._embedder = embedder if store.capabilities.vector else None
 
     async def index_due(self, conversation_id: str) -> int:
-        """Index every message that is not indexed yet; return how many were."""
+        """Index every message that is not indexed yet; return how many were.
+
+        Words that are edited or redacted meanwhile are never written: the batch is read again.
+        """
         total = 0
-        while batch := await self._store.unindexed(conversation_id, limit=BATCH):
-            before = await self._store.messages(
-                conversation_id, from_seq=batch[0].seq - 1, to_seq=batch[-1].seq
+        while due := await self._store.unindexed(conversation_id, limit=BATCH):
+            head = await self._store.conversation(conversation_id)
+            read = await self._store.messages(
+                conversation_id, from_seq=due[0].seq - 1, to_seq=due[-1].seq
             )
-            previous = {message.seq + 1: message for message in before}
+            known = {message.seq: message for message in read}
+            batch = [known[message.seq] for message in due if message.seq in known]
             vectors = await asyncio.to_thread(self._vectors, batch)
             entries = [
                 IndexEntry(
                     seq=message.seq,
-                    terms=index_terms(message, previous.get(message.seq)),
+                    terms=index_terms(message, known.get(message.seq - 1)),
                     vectors=rows,
                 )
                 for message, rows in zip(batch, vectors, strict=True)
             ]
-            await self._store.index(conversation_id, entries)
-            total += len(batch)
+            with contextlib.suppress(Conflict):
+                await self._store.index(conversation_id, entries, read_at_stamp=head.stamp)
+                total += len(batch)
         return total
 
     def _vectors(self, messages: Sequence[Message]) -> list[Vectors | None]:

@@ -184,7 +184,8 @@ def message_groups(
 ) -> tuple[MessageGroup, ...]:
     """Return the best matches with ``around`` neighbours each, overlapping groups merged.
 
-    A group never holds an excluded message, never splits a tool pair, and keeps its best score.
+    A group never holds an excluded message, keeps its best score, and has no border between a tool
+    call and its result.
     """
     position = {message.seq: i for i, message in enumerate(history)}
     starts = atomic_starts(history)

@@ -1,6 +1,7 @@
 """Postgres: conversations, artifacts and the search index. The only door to psycopg."""
 
 from ctxeng.store.index import Hit, IndexEntry
-from ctxeng.store.store import Capabilities, Conversation, EmbeddingSpec, Store
+from ctxeng.store.opening import Capabilities, EmbeddingSpec
+from ctxeng.store.store import Conversation, Store
 
 __all__ = ["Capabilities", "Conversation", "EmbeddingSpec", "Hit", "IndexEntry", "Store"]

@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from ctxeng.core.artifacts import Artifact, ArtifactKind, MemoryItem
 from ctxeng.core.errors import Conflict
-from ctxeng.store.messages import Connection
+from ctxeng.store.messages import Connection, check_unedited
 from ctxeng.store.text import clean_json, clean_text
 
 _SHARED = (
@@ -52,7 +52,8 @@ async def read(
     found: list[Artifact] = []
     for table in dict.fromkeys(_TABLES[kind] for kind in sorted(wanted)):
         visible = (
-            "AND visible_from_seq <= %(as_of)s AND status <> 'stale' "
+            "AND visible_from_seq <= %(as_of)s "
+            "AND (status <> 'stale' OR stale_from_seq > %(as_of)s) "
             "AND (superseded_from_seq IS NULL OR superseded_from_seq > %(as_of)s)"
             if as_of is not None
             else ""
@@ -85,15 +86,20 @@ async def latest(
 
 
 async def insert_version(
-    connection: Connection, artifact: Artifact, *, expected_version: int
+    connection: Connection,
+    artifact: Artifact,
+    *,
+    expected_version: int,
+    read_at_stamp: int | None,
 ) -> None:
     """Insert the next version of a rolling summary or memory, if the last one is still the last.
 
     Raises:
-        Conflict: somebody else has written ``expected_version + 1`` or later.
+        Conflict: somebody else has written ``expected_version + 1`` or later, or what the artifact
+            was made from has been edited since.
     """
     table = _TABLES[artifact.kind]
-    await _bump(connection, artifact.conversation_id)  # takes the row lock: writers queue here
+    await _enter(connection, artifact.conversation_id, read_at_stamp)
     cursor = await connection.execute(
         f"SELECT coalesce(max(version), 0) FROM {table} WHERE conversation_id = %s".encode(),
         (artifact.conversation_id,),
@@ -114,15 +120,18 @@ async def insert_version(
         await _insert_items(connection, artifact)
 
 
-async def insert_nodes(connection: Connection, artifacts: Sequence[Artifact]) -> None:
+async def insert_nodes(
+    connection: Connection, artifacts: Sequence[Artifact], *, read_at_stamp: int | None
+) -> None:
     """Insert episodes or nodes; all of them or none.
 
     Raises:
-        Conflict: one of the ranges has been written by somebody else.
+        Conflict: one of the ranges has been written by somebody else, or what they were made from
+            has been edited since.
     """
     if not artifacts:
         return
-    await _bump(connection, artifacts[0].conversation_id)
+    await _enter(connection, artifacts[0].conversation_id, read_at_stamp)
     try:
         for artifact in artifacts:
             await _supersede_older(connection, artifact)
@@ -134,12 +143,23 @@ async def insert_nodes(connection: Connection, artifacts: Sequence[Artifact]) ->
         ) from None
 
 
-async def mark_stale(connection: Connection, artifact_ids: Sequence[str]) -> None:
-    """Mark artifacts as no longer true to their source; builds stop using them."""
+async def mark_stale(
+    connection: Connection, artifact_ids: Sequence[str], *, from_seq: int | None = None
+) -> None:
+    """Mark artifacts as no longer true to their source; builds stop using them.
+
+    Args:
+        from_seq: builds as of earlier seqs go on using them; None: no build does.
+    """
     for table in _SOURCES:
         await connection.execute(
-            f"UPDATE {table} SET status = 'stale' WHERE artifact_id = ANY(%s)".encode(),
-            (list(artifact_ids),),
+            f"WITH marked AS (UPDATE {table} SET status = 'stale', stale_from_seq = "
+            "CASE WHEN status = 'stale' AND %(from_seq)s::bigint IS NOT NULL THEN stale_from_seq "
+            "ELSE %(from_seq)s::bigint END WHERE artifact_id = ANY(%(ids)s) "
+            "RETURNING conversation_id) "
+            "UPDATE conversations SET stamp = stamp + 1 "
+            "WHERE conversation_id IN (SELECT conversation_id FROM marked)".encode(),
+            {"ids": list(artifact_ids), "from_seq": from_seq},
         )
 
 
@@ -170,7 +190,9 @@ async def blank(connection: Connection, artifact_ids: Sequence[str]) -> None:
     )
 
 
-async def _bump(connection: Connection, conversation_id: str) -> None:
+async def _enter(connection: Connection, conversation_id: str, read_at_stamp: int | None) -> None:
+    """Take the conversation's row lock, where writers queue, and record that it has changed."""
+    await check_unedited(connection, conversation_id, read_at_stamp)
     await connection.execute(
         "UPDATE conversations SET stamp = stamp + 1 WHERE conversation_id = %s", (conversation_id,)
     )
@@ -231,15 +253,20 @@ async def _insert_items(connection: Connection, artifact: Artifact) -> None:
             "SELECT %s, %s, %s, %s, user_id, project_id, %s, %s, %s, %s, %s, %s, %s "
             "FROM conversations WHERE conversation_id = %s",
             [
-                (*key, i.item_id, place, i.scope, i.kind, clean_text(i.text), i.status, i.speaker,
-                 i.confidence_share, i.superseded_by, artifact.conversation_id)
+                (*key, clean_text(i.item_id), place, i.scope, i.kind, clean_text(i.text), i.status,
+                 _cleaned(i.speaker), i.confidence_share, _cleaned(i.superseded_by),
+                 artifact.conversation_id)
                 for place, i in enumerate(artifact.items)
             ],
         )  # fmt: skip
         await writer.executemany(
             "INSERT INTO memory_sources VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
-            [(*key, i.item_id, seq) for i in artifact.items for seq in i.source_seqs],
+            [(*key, clean_text(i.item_id), seq) for i in artifact.items for seq in i.source_seqs],
         )
+
+
+def _cleaned(name: str | None) -> str | None:
+    return None if name is None else clean_text(name)
 
 
 async def _with_items(

@@ -28,7 +28,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,8 @@ class _Attached:
 
 _attached: dict[Path, _Attached] = {}
 _guard = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a fork has its parent's memory, and none of its locks
+    os.register_at_fork(after_in_child=_attached.clear)
 
 
 def attach(workspace: Path) -> Layout:
@@ -89,7 +91,7 @@ def attach(workspace: Path) -> Layout:
         layout = _layout(home)
         with _starting(layout):
             _ensure_initialised(layout)
-            _ensure_running(layout)
+            layout = _ensure_running(layout)
             users = fasteners.InterProcessReaderWriterLock(str(layout.data.parent / "users.lock"))
             users.acquire_read_lock()
         if not _attached:
@@ -142,7 +144,7 @@ def _layout(home: Path) -> Layout:
     else:
         base = home
         base.mkdir(parents=True, exist_ok=True)
-    sockets = _runtime_folder() / mark
+    sockets = _runtime_folder(as_root=as_root) / mark
     sockets.mkdir(mode=0o700, parents=True, exist_ok=True)
     if as_root:
         shutil.chown(base, UNPRIVILEGED)
@@ -165,23 +167,34 @@ def _plain(name: str) -> str:
     return "".join(c if c.isascii() and c.isalnum() else "_" for c in name)[:40] or "workspace"
 
 
-def _runtime_folder() -> Path:
-    """Return a short folder for sockets (their whole path must stay under about 100 bytes)."""
+def _runtime_folder(*, as_root: bool) -> Path:
+    """Return a short folder of our own for sockets (a whole path must stay under 100 bytes)."""
     uid = os.getuid() if hasattr(os, "getuid") else 0
     for parent in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):
         folder = Path(parent) / f"ctxeng-{uid}" if parent else None
         if folder is None or len(str(folder).encode()) > 60:
             continue
+        if as_root and not _open_to_all(folder.parent):
+            continue
         with contextlib.suppress(OSError):
             folder.mkdir(mode=0o711, parents=True, exist_ok=True)
-            return folder
+            if folder.lstat().st_uid == uid:  # anybody may have made it first in a shared folder
+                return folder
     raise StoreError("a runtime folder with a short path must be writable. Set TMPDIR to one.")
+
+
+def _open_to_all(folder: Path) -> bool:
+    """Return whether an unprivileged user can reach what lies in a folder."""
+    try:
+        return all(part.stat().st_mode & 0o001 for part in (folder, *folder.parents))
+    except OSError:
+        return False
 
 
 def _reachable_binaries(binaries: Path) -> Path:
     """Return binaries that an unprivileged user can run; copied aside where parents are closed."""
     install = binaries.parent
-    if all(parent.stat().st_mode & 0o001 for parent in (install, *install.parents)):
+    if _open_to_all(install):
         return binaries
     mark = hashlib.sha256(str(install).encode()).hexdigest()[:8]
     copy = ROOT_HOME / f"bin-{mark}"
@@ -229,14 +242,36 @@ def _ensure_initialised(layout: Layout) -> None:
     os.replace(draft, layout.data)
 
 
-def _ensure_running(layout: Layout) -> None:
-    if _server_pid(layout) is None:
-        _clear_stale_pid(layout)
-        _spawn(layout)
-    _wait_until_ready(layout)
+def _ensure_running(layout: Layout) -> Layout:
+    """Wait for the server, starting it if need be; return the layout with its real sockets."""
+    import psycopg
+
+    deadline = time.monotonic() + START_SECONDS
+    started: subprocess.Popen[bytes] | None = None
+    while True:
+        if _server_pid(layout) is None:
+            if started is None:
+                _clear_stale_pid(layout)
+                started = _spawn(layout)
+            elif started.poll() is not None and _server_pid(layout) is None:
+                raise StoreError(
+                    f"embedded PostgreSQL does not start: {_complaint(layout.log)} "
+                    f"(log: {layout.log})."
+                )
+        layout = replace(layout, sockets=_socket_folder(layout))
+        try:
+            psycopg.connect(layout.dsn("postgres"), connect_timeout=5).close()
+            return layout
+        except psycopg.OperationalError as error:
+            if time.monotonic() > deadline:
+                raise StoreError(
+                    f"embedded PostgreSQL must come up within {START_SECONDS:.0f} s, "
+                    f"got {_last_line(str(error))} (log: {layout.log})."
+                ) from error
+            time.sleep(0.03)
 
 
-def _spawn(layout: Layout) -> None:
+def _spawn(layout: Layout) -> subprocess.Popen[bytes]:
     settings = {
         "listen_addresses": "",
         "unix_socket_directories": f'"{layout.sockets}"',
@@ -250,7 +285,7 @@ def _spawn(layout: Layout) -> None:
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     descriptor = os.open(layout.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        subprocess.Popen(
+        return subprocess.Popen(
             [str(layout.binaries / "postgres"), "-D", str(layout.data), *options],
             stdin=subprocess.DEVNULL,
             stdout=descriptor,
@@ -260,30 +295,6 @@ def _spawn(layout: Layout) -> None:
         )
     finally:
         os.close(descriptor)
-
-
-def _wait_until_ready(layout: Layout) -> None:
-    import psycopg
-
-    deadline = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            psycopg.connect(layout.dsn("postgres"), connect_timeout=5).close()
-            return
-        except psycopg.OperationalError as error:
-            if time.monotonic() > deadline:
-                raise StoreError(
-                    f"embedded PostgreSQL must come up within {START_SECONDS:.0f} s, "
-                    f"got {_last_line(str(error))} (log: {layout.log})."
-                ) from error
-            if _server_pid(layout) is None:
-                time.sleep(0.1)
-                if _server_pid(layout) is None and time.monotonic() > deadline - START_SECONDS + 5:
-                    raise StoreError(
-                        f"embedded PostgreSQL does not start: {_last_line(_tail(layout.log))} "
-                        f"(log: {layout.log})."
-                    ) from error
-            time.sleep(0.03)
 
 
 def _stop(layout: Layout) -> None:
@@ -308,10 +319,19 @@ def _server_pid(layout: Layout) -> int | None:
         return None
 
 
+def _socket_folder(layout: Layout) -> Path:
+    """Return where the running server listens; its starter may have had another environment."""
+    with contextlib.suppress(OSError, IndexError):
+        if line := (layout.data / "postmaster.pid").read_text().split("\n")[4].strip():
+            return Path(line)
+    return layout.sockets
+
+
 def _clear_stale_pid(layout: Layout) -> None:
     """Remove pid files of a server that is gone; its number may belong to a stranger by now."""
     for stale in (layout.data / "postmaster.pid", layout.sockets / ".s.PGSQL.5432.lock"):
-        stale.unlink(missing_ok=True)
+        if stale.exists() and _server_pid(layout) is None:
+            stale.unlink(missing_ok=True)
 
 
 def _identity(layout: Layout) -> dict[str, Any]:
@@ -326,10 +346,13 @@ def _identity(layout: Layout) -> dict[str, Any]:
     return options
 
 
-def _tail(path: Path) -> str:
+def _complaint(log: Path) -> str:
+    """Return the server's last fatal message, or its last words."""
+    text = "no log"
     with contextlib.suppress(OSError):
-        return path.read_text(encoding="utf-8", errors="replace")[-2000:]
-    return "no log"
+        text = log.read_text(encoding="utf-8", errors="replace")[-2000:]
+    fatal = [line for line in text.splitlines() if "FATAL" in line]
+    return _last_line(fatal[-1] if fatal else text)
 
 
 def _last_line(text: str) -> str:

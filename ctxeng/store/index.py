@@ -1,18 +1,21 @@
 """The search index: vectors and analysed terms are handed in, scores come out.
 
-Both searches look at one conversation as it stood at ``as_of``: document frequencies and lengths
-count the messages up to that seq and nothing later.
+Searches look at one conversation as it stood at ``as_of``: document frequencies and lengths count
+the messages up to that seq, in the words they had then, and nothing later.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from psycopg import AsyncCursor
 
+from ctxeng.core.errors import StoreError
 from ctxeng.core.messages import Message
 from ctxeng.core.protocols import Vectors
 from ctxeng.store import messages as message_queries
@@ -21,6 +24,9 @@ from ctxeng.store.text import clean_text
 
 BM25_K1 = 1.2  # Source: Robertson & Zaragoza (2009), The Probabilistic Relevance Framework
 BM25_B = 0.75
+MAX_TERM_CHARACTERS = 200  # a database index takes some 2,700 bytes; words are shorter
+
+_SEEN = "t.since_seq <= %(as_of)s AND (t.until_seq IS NULL OR t.until_seq > %(as_of)s)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +36,7 @@ class IndexEntry:
     Args:
         terms: analysed terms, repeats included.
         vectors: ``(n_chunks, dimensions)`` float32 unit rows; empty when there is nothing to embed.
+            A row of zeros has no direction and is not stored.
     """
 
     seq: int
@@ -50,7 +57,8 @@ async def unindexed(connection: Connection, conversation_id: str, *, limit: int)
     cursor = await connection.execute(
         "SELECT min(m.seq), max(m.seq) FROM (SELECT seq FROM conversation_messages m "
         "WHERE conversation_id = %s AND NOT EXISTS (SELECT 1 FROM message_terms t "
-        "WHERE t.conversation_id = m.conversation_id AND t.seq = m.seq) ORDER BY seq LIMIT %s) m",
+        "WHERE t.conversation_id = m.conversation_id AND t.seq = m.seq AND t.until_seq IS NULL) "
+        "ORDER BY seq LIMIT %s) m",
         (conversation_id, limit),
     )
     row = await cursor.fetchone()
@@ -60,7 +68,8 @@ async def unindexed(connection: Connection, conversation_id: str, *, limit: int)
         connection, conversation_id, from_seq=row[0], to_seq=row[1], as_of=None
     )
     cursor = await connection.execute(
-        "SELECT seq FROM message_terms WHERE conversation_id = %s AND seq BETWEEN %s AND %s",
+        "SELECT seq FROM message_terms WHERE conversation_id = %s AND seq BETWEEN %s AND %s "
+        "AND until_seq IS NULL",
         (conversation_id, row[0], row[1]),
     )
     done = {r[0] for r in await cursor.fetchall()}
@@ -74,22 +83,34 @@ async def write(
     *,
     vectors: bool,
 ) -> None:
-    """Index messages; indexing one again replaces its entry."""
+    """Index messages; indexing one again replaces its entry.
+
+    Raises:
+        StoreError: there is no such message.
+    """
     seqs = [entry.seq for entry in entries]
     await connection.execute(
-        "DELETE FROM message_terms WHERE conversation_id = %s AND seq = ANY(%s)",
+        "DELETE FROM message_terms WHERE conversation_id = %s AND seq = ANY(%s) "
+        "AND until_seq IS NULL",
         (conversation_id, seqs),
     )
+    since = await _since(connection, conversation_id, seqs)
     async with connection.cursor() as cursor:
-        async with cursor.copy("COPY message_terms FROM STDIN") as copy:
+        async with cursor.copy(
+            "COPY message_terms (conversation_id, seq, since_seq, length) FROM STDIN"
+        ) as copy:
             for entry in entries:
-                await copy.write_row((conversation_id, entry.seq, len(entry.terms)))
-        async with cursor.copy("COPY message_postings FROM STDIN") as copy:
+                row = (conversation_id, entry.seq, since[entry.seq], len(entry.terms))
+                await copy.write_row(row)
+        async with cursor.copy(
+            "COPY message_postings (conversation_id, term, seq, since_seq, frequency) FROM STDIN"
+        ) as copy:
             for entry in entries:
-                for term, frequency in Counter(map(clean_text, entry.terms)).items():
-                    await copy.write_row((conversation_id, term, entry.seq, frequency))
+                for term, frequency in Counter(map(_storable, entry.terms)).items():
+                    posting = (conversation_id, term, entry.seq, since[entry.seq], frequency)
+                    await copy.write_row(posting)
         if vectors:
-            await _write_vectors(connection, conversation_id, entries)
+            await _write_vectors(cursor, conversation_id, entries, since)
 
 
 async def search_semantic(
@@ -102,11 +123,20 @@ async def search_semantic(
     exclude: Collection[int],
 ) -> list[Hit]:
     """Return the nearest messages by cosine (best chunk of each), an exact scan."""
+    if not _has_direction(vector):
+        return []
     cursor = await connection.execute(
-        "SELECT seq, max(1 - (embedding <=> %s::vector)) AS score FROM message_embeddings "
-        "WHERE conversation_id = %s AND seq <= %s AND NOT seq = ANY(%s) "
-        "GROUP BY seq ORDER BY score DESC, seq LIMIT %s",
-        (_literal(vector), conversation_id, as_of, list(exclude), limit),
+        "SELECT seq, max(1 - (embedding <=> %(vector)s::vector)) AS score "
+        "FROM message_embeddings JOIN message_terms t USING (conversation_id, seq, since_seq) "
+        "WHERE conversation_id = %(id)s AND seq <= %(as_of)s AND NOT seq = ANY(%(exclude)s) "
+        f"AND {_SEEN} GROUP BY seq ORDER BY score DESC, seq LIMIT %(limit)s".encode(),
+        {
+            "vector": _literal(vector),
+            "id": conversation_id,
+            "as_of": as_of,
+            "exclude": list(exclude),
+            "limit": limit,
+        },
     )
     return [Hit(seq=row[0], score=float(row[1])) for row in await cursor.fetchall()]
 
@@ -121,20 +151,21 @@ async def search_lexical(
     exclude: Collection[int],
 ) -> list[Hit]:
     """Return the best messages by BM25 over OR-ed terms, statistics as of ``as_of``."""
-    wanted = sorted({clean_text(term) for term in terms})
+    wanted = sorted(set(map(_storable, terms)))
     if not wanted:
         return []
     cursor = await connection.execute(
         "SELECT p.term, p.seq, p.frequency, t.length FROM message_postings p "
-        "JOIN message_terms t USING (conversation_id, seq) "
-        "WHERE p.conversation_id = %s AND p.term = ANY(%s) AND p.seq <= %s",
-        (conversation_id, wanted, as_of),
+        "JOIN message_terms t USING (conversation_id, seq, since_seq) "
+        "WHERE p.conversation_id = %(id)s AND p.term = ANY(%(wanted)s) AND p.seq <= %(as_of)s "
+        f"AND {_SEEN}".encode(),
+        {"id": conversation_id, "wanted": wanted, "as_of": as_of},
     )
     postings = await cursor.fetchall()
     cursor = await connection.execute(
-        "SELECT count(*), coalesce(avg(length), 0) FROM message_terms "
-        "WHERE conversation_id = %s AND seq <= %s",
-        (conversation_id, as_of),
+        "SELECT count(*), coalesce(avg(length), 0) FROM message_terms t "
+        f"WHERE conversation_id = %(id)s AND seq <= %(as_of)s AND {_SEEN}".encode(),
+        {"id": conversation_id, "as_of": as_of},
     )
     row = await cursor.fetchone()
     count, mean_length = (int(row[0]), float(row[1])) if row else (0, 0.0)
@@ -180,30 +211,64 @@ async def search_trigram(
 ) -> list[Hit]:
     """Return the messages that hold the text's words most nearly (pg_trgm word similarity)."""
     cursor = await connection.execute(
-        "SELECT seq, word_similarity(%s, content) AS score FROM conversation_messages "
-        "WHERE conversation_id = %s AND seq <= %s AND NOT seq = ANY(%s) "
-        "ORDER BY score DESC, seq LIMIT %s",
-        (clean_text(text), conversation_id, as_of, list(exclude), limit),
+        "SELECT seq, word_similarity(%(text)s, content) AS score "
+        f"FROM ({message_queries.AS_OF}) m WHERE NOT seq = ANY(%(exclude)s) "
+        "ORDER BY score DESC, seq LIMIT %(limit)s".encode(),
+        {
+            "text": clean_text(text),
+            "id": conversation_id,
+            "low": 0,
+            "high": as_of,
+            "as_of": as_of,
+            "exclude": list(exclude),
+            "limit": limit,
+        },
     )
     return [Hit(seq=row[0], score=float(row[1])) for row in await cursor.fetchall() if row[1] > 0]
 
 
-async def _write_vectors(
-    connection: Connection, conversation_id: str, entries: Sequence[IndexEntry]
-) -> None:
-    await connection.execute(
-        "DELETE FROM message_embeddings WHERE conversation_id = %s AND seq = ANY(%s)",
-        (conversation_id, [entry.seq for entry in entries]),
+async def _since(
+    connection: Connection, conversation_id: str, seqs: Sequence[int]
+) -> dict[int, int]:
+    """Return as of which seq each message, read together with the one before it, is as it is."""
+    cursor = await connection.execute(
+        "SELECT m.seq, greatest(m.since_seq, before.since_seq) FROM conversation_messages m "
+        "LEFT JOIN conversation_messages before "
+        "ON before.conversation_id = m.conversation_id AND before.seq = m.seq - 1 "
+        "WHERE m.conversation_id = %s AND m.seq = ANY(%s)",
+        (conversation_id, list(seqs)),
     )
-    async with (
-        connection.cursor() as cursor,
-        cursor.copy(
-            "COPY message_embeddings (conversation_id, seq, chunk, embedding) FROM STDIN"
-        ) as copy,
-    ):
+    found = {row[0]: row[1] for row in await cursor.fetchall()}
+    if unknown := sorted(set(seqs) - set(found)):
+        raise StoreError(
+            f"message must exist, got seq {unknown[0]} of conversation {conversation_id!r}."
+        )
+    return found
+
+
+async def _write_vectors(
+    cursor: AsyncCursor[tuple[Any, ...]],
+    conversation_id: str,
+    entries: Sequence[IndexEntry],
+    since: Mapping[int, int],
+) -> None:
+    async with cursor.copy(
+        "COPY message_embeddings (conversation_id, seq, since_seq, chunk, embedding) FROM STDIN"
+    ) as copy:
         for entry in entries:
             for chunk, vector in enumerate(entry.vectors if entry.vectors is not None else ()):
-                await copy.write_row((conversation_id, entry.seq, chunk, _literal(vector)))
+                if _has_direction(vector):
+                    place = (conversation_id, entry.seq, since[entry.seq], chunk)
+                    await copy.write_row((*place, _literal(vector)))
+
+
+def _has_direction(vector: Vectors) -> bool:
+    """Return whether a cosine with this vector is defined."""
+    return bool(np.any(vector) and np.all(np.isfinite(vector)))
+
+
+def _storable(term: str) -> str:
+    return clean_text(term)[:MAX_TERM_CHARACTERS]
 
 
 def _literal(vector: Vectors) -> str:

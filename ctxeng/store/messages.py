@@ -8,9 +8,9 @@ from datetime import UTC
 from typing import Any
 
 from psycopg import AsyncConnection
-from psycopg.types.json import Jsonb
+from psycopg.types.json import Json, Jsonb
 
-from ctxeng.core.errors import StoreError
+from ctxeng.core.errors import Conflict, StoreError
 from ctxeng.core.messages import Message
 from ctxeng.store.text import clean_json, clean_text
 
@@ -25,8 +25,9 @@ _CURRENT = f"""
     WHERE conversation_id = %(id)s AND seq >= %(low)s AND seq <= %(high)s ORDER BY seq
 """
 # the newest revision that an asker at as_of could see; the first revision is always visible
-_AS_OF = """
-    SELECT m.seq, m.role, m.speaker, coalesce(r.content, m.content), coalesce(r.blocks, m.blocks),
+AS_OF = """
+    SELECT m.seq, m.role, m.speaker, coalesce(r.content, m.content) AS content,
+           coalesce(r.blocks, m.blocks),
            m.message_id, m.said_at, m.meta,
            CASE WHEN r.revision IS NULL THEN m.tokens ELSE r.tokens END,
            coalesce(r.revision, m.revision)
@@ -44,6 +45,29 @@ _INSERT = f"""
     INSERT INTO conversation_messages (conversation_id, {_COLUMNS}, since_seq)
     VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 0, %s)
 """
+
+
+_APPEND_ONE = f"""
+    WITH head AS (
+        UPDATE conversations SET last_seq = last_seq + 1, stamp = stamp + 1
+        WHERE conversation_id = %s RETURNING conversation_id, last_seq
+    )
+    INSERT INTO conversation_messages (conversation_id, {_COLUMNS}, since_seq)
+    SELECT conversation_id, last_seq, %s::text, %s::text, %s::text, %s::jsonb, %s::text,
+           %s::timestamptz, %s::jsonb, %s::integer, 0, last_seq FROM head
+    RETURNING seq
+"""
+
+
+async def append_one(
+    connection: Connection, conversation_id: str, message: Message
+) -> Message | None:
+    """Store one message in one statement and return it as stored; None without a conversation."""
+    stored = _cleaned(message, seq=0)
+    parameters = _parameters(conversation_id, stored)
+    cursor = await connection.execute(_APPEND_ONE, (parameters[0], *parameters[2:-1]))
+    row = await cursor.fetchone()
+    return replace(stored, seq=int(row[0])) if row is not None else None
 
 
 async def append(
@@ -103,14 +127,21 @@ async def read(
     """Return messages in order, each in the revision that was current at ``as_of``."""
     high = min(x for x in (to_seq, as_of, 2**31 - 1) if x is not None)
     parameters = {"id": conversation_id, "low": from_seq, "high": high, "as_of": as_of}
-    cursor = await connection.execute(_CURRENT if as_of is None else _AS_OF, parameters)
+    cursor = await connection.execute(_CURRENT if as_of is None else AS_OF, parameters)
     return [_message(row) for row in await cursor.fetchall()]
 
 
 async def edit(
     connection: Connection, conversation_id: str, seq: int, *, content: str, tokens: int | None
-) -> Message:
-    """Append a revision to a message; the old words stay readable as of earlier seqs."""
+) -> tuple[Message, int]:
+    """Append a revision to a message; the old words stay readable as of earlier seqs.
+
+    Index entries that hold the old words (its own, and that of the message after it) stay for
+    searches as of earlier seqs; both messages count as not indexed.
+
+    Returns:
+        the new revision, and the seq as of which it is seen (the conversation's last).
+    """
     old, last_seq = await _locked(connection, conversation_id, seq)
     await connection.execute(
         "INSERT INTO message_revisions (conversation_id, seq, revision, content, blocks, tokens, "
@@ -124,17 +155,28 @@ async def edit(
         "WHERE conversation_id = %s AND seq = %s",
         (new.content, tokens, new.revision, last_seq, conversation_id, seq),
     )
-    return new
+    where = "WHERE conversation_id = %s AND seq BETWEEN %s AND %s AND until_seq IS NULL"
+    entries = (conversation_id, seq, seq + 1)
+    await connection.execute(
+        f"DELETE FROM message_terms {where} AND since_seq >= %s".encode(), (*entries, last_seq)
+    )
+    await connection.execute(
+        f"UPDATE message_terms SET until_seq = %s {where}".encode(), (last_seq, *entries)
+    )
+    return new, last_seq
 
 
 async def redact(connection: Connection, conversation_id: str, seq: int) -> None:
-    """Destroy a message's words, every revision of them, and its place in the index."""
+    """Destroy a message's words: every revision of them, and every index entry that holds them."""
     await _locked(connection, conversation_id, seq)
     key = (conversation_id, seq)
-    for table in ("message_revisions", "message_terms"):
-        await connection.execute(
-            f"DELETE FROM {table} WHERE conversation_id = %s AND seq = %s".encode(), key
-        )
+    await connection.execute(
+        "DELETE FROM message_revisions WHERE conversation_id = %s AND seq = %s", key
+    )
+    await connection.execute(  # the next message is found by this one's words too
+        "DELETE FROM message_terms WHERE conversation_id = %s AND seq BETWEEN %s AND %s",
+        (*key, seq + 1),
+    )
     await connection.execute(
         "UPDATE conversation_messages SET content = %s, blocks = '[]', meta = '{}', "
         "tokens = NULL, redacted = true, revision = 0, since_seq = seq "
@@ -143,9 +185,33 @@ async def redact(connection: Connection, conversation_id: str, seq: int) -> None
     )
 
 
+async def check_unedited(
+    connection: Connection, conversation_id: str, read_at_stamp: int | None
+) -> None:
+    """Lock a conversation for writing something made from its messages.
+
+    Raises:
+        StoreError: there is no such conversation.
+        Conflict: a message was edited or redacted after ``read_at_stamp``.
+    """
+    cursor = await connection.execute(
+        "SELECT edited_stamp FROM conversations WHERE conversation_id = %s FOR NO KEY UPDATE",
+        (conversation_id,),
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        raise StoreError(f"conversation must exist, got {conversation_id!r}.")
+    if read_at_stamp is not None and row[0] > read_at_stamp:
+        raise Conflict(
+            f"messages must be as they were read, got an edit since ({conversation_id}). "
+            "Read the newest state and try again."
+        )
+
+
 async def _locked(connection: Connection, conversation_id: str, seq: int) -> tuple[Message, int]:
     cursor = await connection.execute(
-        "UPDATE conversations SET stamp = stamp + 1 WHERE conversation_id = %s RETURNING last_seq",
+        "UPDATE conversations SET stamp = stamp + 1, edited_stamp = stamp + 1 "
+        "WHERE conversation_id = %s RETURNING last_seq",
         (conversation_id,),
     )
     row = await cursor.fetchone()
@@ -179,10 +245,10 @@ def _parameters(conversation_id: str, m: Message) -> tuple[Any, ...]:
         m.role,
         m.speaker,
         m.content,
-        Jsonb(list(m.blocks)),
+        Json(list(m.blocks)),
         m.message_id,
         m.timestamp,
-        Jsonb(dict(m.meta)),
+        Json(dict(m.meta)),
         m.tokens,
         m.seq,
     )

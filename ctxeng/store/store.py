@@ -4,48 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import orjson
 import psycopg
-from psycopg import sql
-from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool
 
 from ctxeng.core.artifacts import Artifact, ArtifactKind, MemoryItem
-from ctxeng.core.errors import EmbedderMismatch, StoreError
+from ctxeng.core.errors import StoreError
 from ctxeng.core.messages import JsonBlock, Message, Role
 from ctxeng.core.protocols import Vectors
 from ctxeng.store import artifacts as artifact_queries
-from ctxeng.store import embedded, index, migrations
+from ctxeng.store import embedded, index
 from ctxeng.store import messages as message_queries
 from ctxeng.store.index import Hit, IndexEntry
 from ctxeng.store.messages import Connection
+from ctxeng.store.opening import (
+    Capabilities,
+    EmbeddingSpec,
+    configure,
+    ensure_database,
+    prepare,
+    reachable,
+    reason,
+)
 
 DEFAULT_DATABASE = "ctxeng"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capabilities:
-    """What the server can do; detected when the store is opened."""
-
-    vector: bool
-    trigram: bool
-    server_version: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingSpec:
-    """Which embedder's vectors the index holds."""
-
-    embedder_id: str
-    dimensions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,29 +95,28 @@ class Store:
             EmbedderMismatch: the index holds vectors of another embedder.
         """
         dsn = dsn or os.environ.get("CTXENG_DATABASE_URL") or None
-        home: Path | None = None
-        if dsn is None:
-            home = Path(workspace)
-            layout = await asyncio.to_thread(embedded.attach, home)
-            dsn = layout.dsn(database or DEFAULT_DATABASE)
-            await _ensure_database(layout.dsn("postgres"), database or DEFAULT_DATABASE)
-        options = "-c synchronous_commit=off" if disposable else ""
-        pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
-            dsn,
-            min_size=1,
-            max_size=max_connections,
-            open=False,
-            configure=_configure,
-            kwargs={"autocommit": True, "options": options, "prepare_threshold": 2},
-        )
-        try:
-            capabilities = await _prepare(pool, dsn, embedding)
-        except BaseException:
-            await pool.close()
-            if home is not None:
-                await asyncio.to_thread(embedded.detach, home)
-            raise
-        return cls(pool, capabilities=capabilities, workspace=home)
+        async with AsyncExitStack() as undo:
+            home: Path | None = None
+            if dsn is None:
+                home = Path(workspace)
+                layout = await asyncio.to_thread(embedded.attach, home)
+                undo.push_async_callback(asyncio.to_thread, embedded.detach, home)
+                dsn = layout.dsn(database or DEFAULT_DATABASE)
+                with reachable():
+                    await ensure_database(layout.dsn("postgres"), database or DEFAULT_DATABASE)
+            pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+                dsn,
+                min_size=1,
+                max_size=max_connections,
+                open=False,
+                configure=partial(configure, disposable=disposable),
+                kwargs={"autocommit": True, "prepare_threshold": 2},
+            )
+            undo.push_async_callback(pool.close)
+            with reachable():
+                capabilities = await prepare(pool, dsn, embedding)
+            undo.pop_all()
+            return cls(pool, capabilities=capabilities, workspace=home)
 
     async def close(self) -> None:
         """Close the connections; the embedded server stops with its last user."""
@@ -215,6 +203,11 @@ class Store:
         """Save messages in order, in one transaction; their seqs are assigned anew."""
         if not messages:
             return []
+        if len(messages) == 1:
+            async with self._connection() as connection:
+                stored = await message_queries.append_one(connection, conversation_id, messages[0])
+            if stored is not None:
+                return [stored]
         async with self._transaction() as connection:
             return await message_queries.append(connection, conversation_id, messages)
 
@@ -227,7 +220,7 @@ class Store:
         as_of: int | None = None,
     ) -> list[Message]:
         """Return messages in order, in the revision that was current at ``as_of``."""
-        async with self._pool.connection() as connection:
+        async with self._connection() as connection:
             return await message_queries.read(
                 connection, conversation_id, from_seq=from_seq, to_seq=to_seq, as_of=as_of
             )
@@ -244,23 +237,21 @@ class Store:
     async def edit_message(
         self, conversation_id: str, seq: int, content: str, *, tokens: int | None = None
     ) -> Message:
-        """Append a revision; artifacts that read the old words become stale."""
+        """Append a revision, seen from the conversation's last seq on.
+
+        As of that seq, artifacts that read the old words are stale.
+        """
         async with self._transaction() as connection:
-            edited = await message_queries.edit(
+            edited, last_seq = await message_queries.edit(
                 connection, conversation_id, seq, content=content, tokens=tokens
             )
-            await self._taint(connection, conversation_id, seq)
+            await self._taint(connection, conversation_id, seq, from_seq=last_seq)
             return edited
 
     async def redact_message(self, conversation_id: str, seq: int) -> None:
         """Destroy a message's words, and the words of every artifact that read it."""
         async with self._transaction() as connection:
             await message_queries.redact(connection, conversation_id, seq)
-            if self.capabilities.vector:
-                await connection.execute(
-                    "DELETE FROM message_embeddings WHERE conversation_id = %s AND seq = %s",
-                    (conversation_id, seq),
-                )
             tainted = await self._taint(connection, conversation_id, seq)
             await artifact_queries.blank(connection, tainted)
 
@@ -285,7 +276,7 @@ class Store:
         self, conversation_id: str, *, as_of: int, kinds: Iterable[ArtifactKind] | None = None
     ) -> list[Artifact]:
         """Return what a prompt built at ``as_of`` may use: visible, not superseded, not stale."""
-        async with self._pool.connection() as connection:
+        async with self._connection() as connection:
             return await artifact_queries.read(
                 connection, conversation_id, as_of=as_of, kinds=kinds
             )
@@ -294,32 +285,52 @@ class Store:
         self, conversation_id: str, *, kinds: Iterable[ArtifactKind] | None = None
     ) -> list[Artifact]:
         """Return every version ever written."""
-        async with self._pool.connection() as connection:
+        async with self._connection() as connection:
             return await artifact_queries.read(connection, conversation_id, as_of=None, kinds=kinds)
 
     async def latest(self, conversation_id: str, kind: ArtifactKind) -> Artifact | None:
         """Return the newest rolling summary or memory snapshot, visible or not."""
-        async with self._pool.connection() as connection:
+        async with self._connection() as connection:
             return await artifact_queries.latest(connection, conversation_id, kind)
 
-    async def insert_rolling(self, artifact: Artifact, *, expected_version: int) -> None:
-        """Insert the next rolling summary; raises Conflict when the race is lost."""
+    async def insert_rolling(
+        self, artifact: Artifact, *, expected_version: int, read_at_stamp: int | None = None
+    ) -> None:
+        """Insert the next rolling summary; raises Conflict when the race is lost.
+
+        Args:
+            expected_version: the newest version known to the writer, stale ones included.
+            read_at_stamp: the conversation's stamp when its messages were read: an edit or
+                redaction since then loses the race too. None: not checked.
+        """
         async with self._transaction() as connection:
             await artifact_queries.insert_version(
-                connection, artifact, expected_version=expected_version
+                connection,
+                artifact,
+                expected_version=expected_version,
+                read_at_stamp=read_at_stamp,
             )
 
-    async def insert_memory(self, artifact: Artifact, *, expected_version: int) -> None:
-        """Insert the next memory snapshot; raises Conflict when the race is lost."""
-        await self.insert_rolling(artifact, expected_version=expected_version)
+    async def insert_memory(
+        self, artifact: Artifact, *, expected_version: int, read_at_stamp: int | None = None
+    ) -> None:
+        """Insert the next memory snapshot; as :meth:`insert_rolling`."""
+        await self.insert_rolling(
+            artifact, expected_version=expected_version, read_at_stamp=read_at_stamp
+        )
 
-    async def insert_nodes(self, artifacts: Sequence[Artifact]) -> None:
-        """Insert episodes or nodes, all or none; raises Conflict when a range exists."""
+    async def insert_nodes(
+        self, artifacts: Sequence[Artifact], *, read_at_stamp: int | None = None
+    ) -> None:
+        """Insert episodes or nodes, all or none; raises Conflict when a range exists.
+
+        ``read_at_stamp``: as for :meth:`insert_rolling`.
+        """
         async with self._transaction() as connection:
-            await artifact_queries.insert_nodes(connection, artifacts)
+            await artifact_queries.insert_nodes(connection, artifacts, read_at_stamp=read_at_stamp)
 
     async def mark_stale(self, artifact_ids: Sequence[str]) -> None:
-        """Mark artifacts as no longer true to their source."""
+        """Mark artifacts as no longer true to their source, as of any seq."""
         async with self._transaction() as connection:
             await artifact_queries.mark_stale(connection, artifact_ids)
 
@@ -327,12 +338,13 @@ class Store:
         self, user_id: str, *, before: datetime | None = None
     ) -> list[MemoryItem]:
         """Return a user's active items of scope user, from each conversation's newest snapshot."""
-        async with self._pool.connection() as connection:
+        async with self._connection() as connection:
             cursor = await connection.execute(
                 "SELECT m.item_id, m.kind, m.body, m.scope, m.status, m.speaker, "
                 "m.confidence_share, m.superseded_by, '{}'::int[] FROM user_memories m "
                 "JOIN (SELECT conversation_id, max(version) AS version FROM memory_snapshots "
-                "WHERE %(before)s::timestamptz IS NULL OR created_at <= %(before)s "
+                "WHERE status <> 'stale' "
+                "AND (%(before)s::timestamptz IS NULL OR created_at <= %(before)s) "
                 "GROUP BY conversation_id) newest USING (conversation_id, version) "
                 "WHERE m.user_id = %(user)s AND m.scope = 'user' AND m.status = 'active' "
                 "ORDER BY m.created_at, m.place",
@@ -344,14 +356,26 @@ class Store:
 
     async def unindexed(self, conversation_id: str, *, limit: int = 256) -> list[Message]:
         """Return the oldest messages that are not indexed yet."""
-        async with self._pool.connection() as connection:
+        async with self._connection() as connection:
             return await index.unindexed(connection, conversation_id, limit=limit)
 
-    async def index(self, conversation_id: str, entries: Sequence[IndexEntry]) -> None:
-        """Write index entries; indexing a message again replaces its entry."""
+    async def index(
+        self,
+        conversation_id: str,
+        entries: Sequence[IndexEntry],
+        *,
+        read_at_stamp: int | None = None,
+    ) -> None:
+        """Write index entries; indexing a message again replaces its entry.
+
+        Args:
+            read_at_stamp: the conversation's stamp when its messages were read: an edit or
+                redaction since then raises Conflict. None: not checked.
+        """
         if not entries:
             return
         async with self._transaction() as connection:
+            await message_queries.check_unedited(connection, conversation_id, read_at_stamp)
             await index.write(
                 connection, conversation_id, entries, vectors=self.capabilities.vector
             )
@@ -368,7 +392,7 @@ class Store:
         """Return the nearest messages by cosine; empty where the server has no pgvector."""
         if not self.capabilities.vector:
             return []
-        async with self._pool.connection() as connection:
+        async with self._connection() as connection:
             return await index.search_semantic(
                 connection, conversation_id, vector, as_of=as_of, limit=limit, exclude=exclude
             )
@@ -383,7 +407,7 @@ class Store:
         exclude: Collection[int] = (),
     ) -> list[Hit]:
         """Return the best messages by BM25, statistics as of ``as_of``."""
-        async with self._pool.connection() as connection:
+        async with self._connection() as connection:
             return await index.search_lexical(
                 connection, conversation_id, terms, as_of=as_of, limit=limit, exclude=exclude
             )
@@ -400,95 +424,37 @@ class Store:
         """Return messages by trigram similarity; empty where the server has no pg_trgm."""
         if not self.capabilities.trigram:
             return []
-        async with self._pool.connection() as connection:
+        async with self._connection() as connection:
             return await index.search_trigram(
                 connection, conversation_id, text, as_of=as_of, limit=limit, exclude=exclude
             )
 
     # inside
 
-    async def _taint(self, connection: Connection, conversation_id: str, seq: int) -> list[str]:
+    async def _taint(
+        self, connection: Connection, conversation_id: str, seq: int, *, from_seq: int | None = None
+    ) -> list[str]:
         everything = await artifact_queries.read(
             connection, conversation_id, as_of=None, kinds=None
         )
         tainted = artifact_queries.derived_from(everything, seq)
-        await artifact_queries.mark_stale(connection, tainted)
+        await artifact_queries.mark_stale(connection, tainted, from_seq=from_seq)
         return tainted
 
     async def _one(self, query: str, *parameters: Any) -> tuple[Any, ...] | None:
-        async with self._pool.connection() as connection:
+        async with self._connection() as connection:
             cursor = await connection.execute(query.encode(), parameters)
             return await cursor.fetchone()
 
     @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Connection]:
+        try:
+            async with self._pool.connection() as connection:
+                yield connection
+        except (psycopg.Error, UnicodeEncodeError) as error:
+            raise StoreError(f"database must accept the request, got: {reason(error)}.") from error
+
+    @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Connection]:
-        async with self._pool.connection() as connection, connection.transaction():
+        async with self._connection() as connection, connection.transaction():
             yield connection
-
-
-async def _ensure_database(admin_dsn: str, name: str) -> None:
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,62}", name):
-        raise StoreError(f"database must be a plain name, got {name!r}.")
-    async with await psycopg.AsyncConnection.connect(admin_dsn, autocommit=True) as connection:
-        cursor = await connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))
-        if await cursor.fetchone():
-            return
-        try:
-            await connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
-            return  # another process made it between the two statements
-
-
-async def _configure(connection: Connection) -> None:
-    set_json_loads(orjson.loads, connection)
-
-
-async def _prepare(
-    pool: AsyncConnectionPool[Connection], dsn: str, embedding: EmbeddingSpec | None
-) -> Capabilities:
-    try:
-        async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
-            await migrations.migrate(connection)
-            capabilities = await _capabilities(connection)
-            if embedding is not None:
-                await _check_embedder(connection, embedding)
-    except psycopg.OperationalError as error:
-        reason = str(error).strip().splitlines()[-1] if str(error).strip() else "no message"
-        raise StoreError(
-            f"database must be reachable, got: {reason}. Check CTXENG_DATABASE_URL, "
-            "or unset it to use the embedded server."
-        ) from None
-    await pool.open(wait=True, timeout=30)
-    return capabilities
-
-
-async def _capabilities(connection: Connection) -> Capabilities:
-    cursor = await connection.execute("SELECT to_regclass('message_embeddings') IS NOT NULL")
-    row = await cursor.fetchone()
-    trigram = await migrations.has_extension(connection, "pg_trgm")
-    if trigram:
-        try:
-            await connection.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
-        except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UniqueViolation):
-            cursor = await connection.execute(
-                "SELECT 1 FROM pg_extension WHERE extname = 'pg_trgm'"
-            )
-            trigram = await cursor.fetchone() is not None
-    return Capabilities(
-        vector=bool(row and row[0]), trigram=trigram, server_version=connection.info.server_version
-    )
-
-
-async def _check_embedder(connection: Connection, wanted: EmbeddingSpec) -> None:
-    mine = f"{wanted.embedder_id} ({wanted.dimensions} dimensions)"
-    cursor = await connection.execute(
-        "INSERT INTO settings (name, value) VALUES ('embedder', %s) "
-        "ON CONFLICT (name) DO UPDATE SET value = settings.value RETURNING value",
-        (mine,),
-    )
-    row = await cursor.fetchone()
-    if row is not None and row[0] != mine:
-        raise EmbedderMismatch(
-            f"embedder must be the index's own, {row[0]}, got {mine}. "
-            "Use that embedder, or open another database."
-        )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, pairwise
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from ctxeng.compaction import (
@@ -24,7 +24,7 @@ from ctxeng.core.context import Context
 from ctxeng.core.errors import BudgetTooSmall
 from ctxeng.core.messages import Message
 from ctxeng.core.pairs import atomic_starts, call_ids, result_ids, snap_back
-from ctxeng.core.protocols import Embedder, TokenCounter
+from ctxeng.core.protocols import Embedder
 from ctxeng.core.settings import StrategySettings
 from ctxeng.models.offline import OfflineModel
 from ctxeng.store import Store
@@ -39,6 +39,8 @@ _NAMES = count()
 
 invariant = settings(
     max_examples=10,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -189,7 +191,9 @@ async def test_core_ranges_tile_and_read_ranges_add_the_overlap(
         assert all(b.from_seq == a.to_seq + 1 for a, b in pairwise(tiles))
         for tile in tiles:
             overlap = table.episodes.overlap if tile.kind == "episode" else 0
-            wanted = snap_back(starts, max(0, tile.from_seq - overlap)) if overlap else tile.from_seq
+            wanted = (
+                snap_back(starts, max(0, tile.from_seq - overlap)) if overlap else tile.from_seq
+            )
             assert (tile.read_from_seq, tile.read_to_seq) == (wanted, tile.to_seq)
     for kind in ("rolling", "memory"):
         versions = sorted((a for a in played.artifacts if a.kind == kind), key=lambda a: a.version)

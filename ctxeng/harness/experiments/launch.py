@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import platform
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
@@ -22,13 +25,14 @@ from ctxeng.compaction import (
     prompts_hash,
 )
 from ctxeng.core.calls import ModelClient
-from ctxeng.core.errors import SettingsError
+from ctxeng.core.errors import CtxengError, SettingsError
 from ctxeng.core.protocols import Distiller, Embedder, Summariser
 from ctxeng.embedding import CachedEmbedder, open_embedder
 from ctxeng.harness.experiments.arms import resolve_arms
 from ctxeng.harness.experiments.inputs import Inputs, limit_inputs, load_inputs
 from ctxeng.harness.experiments.schema import ExperimentFile
 from ctxeng.harness.experiments.toml import read_experiment
+from ctxeng.harness.experiments.workers import run_ahead
 from ctxeng.harness.probes.io import probe_record
 from ctxeng.harness.replay.asking import READER_PROMPT_ID, reader_system
 from ctxeng.harness.replay.partial import PartialRun
@@ -41,7 +45,7 @@ from ctxeng.harness.replay.plan import (
     SummariserFactory,
     content_key,
 )
-from ctxeng.harness.replay.runner import Progress, Rows, replay
+from ctxeng.harness.replay.runner import Progress, Rows, replay, unit_names
 from ctxeng.harness.results.run_folder import RunFolder, check_writable, write_run
 from ctxeng.harness.sessions.io import content_hash
 from ctxeng.models import OFFLINE, CacheMode, Ledger, Limits, open_client
@@ -125,27 +129,102 @@ async def run_prepared(
     """
     check_writable(options.out)
     started = datetime.now(UTC)
-    experiment, token = prepared.experiment, os.urandom(4).hex()
-    embedder = CachedEmbedder(open_embedder(experiment.models.embedder))
-    ledger = Ledger.open(prepared.workspace / ".ctxeng" / "ledger.sqlite")
-    plan = _plan(prepared, options, embedder=embedder, ledger=ledger, token=token)
-    try:
-        async with await Store.open(
-            workspace=prepared.workspace,
-            database=REPLAY_DATABASE,
-            disposable=True,
-            embedding=EmbeddingSpec(
-                embedder_id=embedder.embedder_id, dimensions=embedder.dimensions
-            ),
-        ) as store:
-            rows = await replay(plan, store=store, progress=progress)
-    finally:
-        ledger.close()
-    run_id = f"{experiment.name}-{started:%Y%m%dT%H%M%S}-{plan.key[:6]}{token[:4]}"
+    async with _opened(prepared, options) as (plan, store):
+        processes = _processes(prepared, options)
+        if processes > 1 and not PartialRun(plan.scratch).has_all(unit_names(plan)):
+            await asyncio.to_thread(
+                _replay_ahead, prepared, options, plan, processes=processes, progress=progress
+            )
+        rows = await replay(plan, store=store, progress=progress)
+    experiment = prepared.experiment
+    run_id = f"{experiment.name}-{started:%Y%m%dT%H%M%S}-{plan.key[:6]}{plan.run_token[:4]}"
     manifest = _manifest(prepared, plan, rows, run_id=run_id, started=started)
     run = write_run(options.out, manifest=manifest, tables=rows)
     PartialRun(plan.scratch).clear()
     return run
+
+
+@asynccontextmanager
+async def _opened(
+    prepared: Prepared, options: RunOptions
+) -> AsyncIterator[tuple[ReplayPlan, Store]]:
+    """Open the ledger, the embedder and the replay database, and yield the plan over them."""
+    embedder = _embedder(prepared.experiment.models.embedder)
+    ledger = Ledger.open(prepared.workspace / ".ctxeng" / "ledger.sqlite")
+    spec = EmbeddingSpec(embedder_id=embedder.embedder_id, dimensions=embedder.dimensions)
+    try:
+        plan = _plan(prepared, options, embedder=embedder, ledger=ledger, token=os.urandom(4).hex())
+        async with await Store.open(
+            workspace=prepared.workspace,
+            database=REPLAY_DATABASE,
+            disposable=True,
+            embedding=spec,
+        ) as store:
+            yield plan, store
+    finally:
+        ledger.close()
+
+
+@cache
+def _embedder(name: str) -> CachedEmbedder:
+    return CachedEmbedder(open_embedder(name))
+
+
+def _processes(prepared: Prepared, options: RunOptions) -> int:
+    """Return how many processes may replay: one where calls go to a provider or are limited."""
+    experiment, models = prepared.experiment, prepared.experiment.models
+    roles = {models.reader, models.summariser, models.distiller or OFFLINE, models.judge}
+    limits = (options.max_calls, options.max_cost_usd, *experiment.limits.model_dump().values())
+    if roles - {OFFLINE, NOBODY} or any(limit is not None for limit in limits):
+        return 1
+    wanted = options.jobs or os.cpu_count() or 1
+    return min(wanted, len(prepared.inputs.sessions))
+
+
+def _replay_ahead(
+    prepared: Prepared,
+    options: RunOptions,
+    plan: ReplayPlan,
+    *,
+    processes: int,
+    progress: Progress | None,
+) -> None:
+    """Play whole sessions in processes, the longest first; they leave finished units behind.
+
+    The parent then replays as it would alone, finds the units done, and plays what is missing: a
+    worker that fails costs time and never a result.
+    """
+    units, partial = unit_names(plan), PartialRun(plan.scratch)
+
+    def show() -> None:
+        if progress is not None:
+            progress(partial.count(units), len(units), "")
+
+    ordered = sorted(plan.sessions, key=lambda s: len(s.messages), reverse=True)
+    run_ahead(
+        _play_one,
+        [(prepared.path, prepared.workspace, options, s.session_id) for s in ordered],
+        processes=processes,
+        on_poll=show,
+    )
+
+
+def _play_one(path: Path, workspace: Path, options: RunOptions, session_id: str) -> None:
+    """Play one session of an experiment in this process."""
+
+    async def play() -> None:
+        prepared = _prepared_once(path, workspace, options)
+        (session,) = (s for s in prepared.inputs.sessions if s.session_id == session_id)
+        async with _opened(prepared, options) as (plan, store):
+            await replay(replace(plan, sessions=(session,)), store=store)
+
+    with suppress(CtxengError):  # the parent meets the same error and tells it
+        asyncio.run(play())
+
+
+@cache
+def _prepared_once(path: Path, workspace: Path, options: RunOptions) -> Prepared:
+    return prepare(path, workspace=workspace, options=options)
 
 
 def probes_hash(inputs: Inputs) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,9 @@ from ctxeng.core.errors import SettingsError
 from ctxeng.harness.experiments.schema import ExperimentFile
 
 MAX_EXTENDS = 8
+_HEADER = re.compile(r"\s*\[\[?([^\],]+)\]")
+_KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w.\- ])+?)\s*=""")
+_PART = re.compile(r""""([^"]*)"|'([^']*)'|([^.\s"']+)""")
 
 
 def read_experiment(path: Path) -> ExperimentFile:
@@ -22,13 +27,15 @@ def read_experiment(path: Path) -> ExperimentFile:
     Raises:
         SettingsError: the file is missing, is no TOML, or breaks the schema; one line a fault.
     """
-    merged = _merged(path, depth=0)
+    files = _chain(path)
+    merged: dict[str, Any] = {}
+    for file in reversed(files):
+        merged = _deep_merge(merged, file.table)
     merged.pop("extends", None)
     try:
         return ExperimentFile.model_validate(merged)
     except ValidationError as error:
-        text = path.read_text(encoding="utf-8")
-        faults = [_fault(path, text, detail) for detail in error.errors()]
+        faults = [_fault(files, detail) for detail in error.errors()]
         raise SettingsError("\n".join(faults)) from None
 
 
@@ -38,38 +45,82 @@ def line_of(text: str, location: Sequence[str | int]) -> int:
     Example:
         ``line_of('a = 1\\n[arms.x]\\nstrategy = "s"', ("arms", "x", "strategy"))`` → ``3``
     """
+    return _find(text, location).line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """One file of an ``extends`` chain."""
+
+    path: Path
+    text: str
+    table: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Where a location is set; ``depth`` is how many of its keys stand there."""
+
+    line: int
+    depth: int
+
+
+def _find(text: str, location: Sequence[str | int]) -> _Found:
     keys = [str(part) for part in location if isinstance(part, str)]
-    best, depth_found, table = 1, 0, []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := re.match(r"\s*\[\[?([^\]]+)\]", line):
-            table = [part.strip().strip("\"'") for part in header[1].split(".")]
-            here = table
-        elif key := re.match(r"""\s*["']?([\w.\- ]+?)["']?\s*=""", line):
-            here = [*table, *key[1].split(".")]
+    best, table = _Found(line=1, depth=0), []
+    for number, line in _statements(text):
+        if header := _HEADER.match(line):
+            here = table = _parts(header[1])
+        elif key := _KEY.match(line):
+            here = [*table, *_parts(key[1])]
         else:
             continue
-        if here == keys[: len(here)] and len(here) > depth_found:
-            best, depth_found = number, len(here)
+        if here == keys[: len(here)] and len(here) > best.depth:
+            best = _Found(line=number, depth=len(here))
     return best
 
 
-def _merged(path: Path, *, depth: int) -> dict[str, Any]:
-    if depth > MAX_EXTENDS:
-        raise SettingsError(f"extends must end, got a chain over {MAX_EXTENDS} files ({path}).")
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the first line of every header and assignment, with its number.
+
+    Lines inside a list or a text of several lines look like either, and are neither.
+    """
+    open_lines: list[str] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        open_lines.append(line)
+        with suppress(tomllib.TOMLDecodeError):
+            tomllib.loads("\n".join(open_lines))
+            yield number - len(open_lines) + 1, open_lines[0]
+            open_lines = []
+
+
+def _parts(dotted: str) -> list[str]:
+    return ["".join(groups) for groups in _PART.findall(dotted)]
+
+
+def _chain(path: Path) -> list[_File]:
+    """Return the file and what it extends, nearest first."""
+    files = [_read(path)]
+    while (base := files[-1].table.get("extends")) is not None:
+        at = files[-1].path
+        if not isinstance(base, str):
+            raise SettingsError(f"{at}: extends must be a file name, got {base!r}.")
+        if len(files) > MAX_EXTENDS:
+            raise SettingsError(f"extends must end, got a chain over {MAX_EXTENDS} files ({at}).")
+        files.append(_read(at.parent / base))
+    return files
+
+
+def _read(path: Path) -> _File:
     try:
-        own = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        return _File(path=path, text=text, table=tomllib.loads(text))
     except FileNotFoundError:
         raise SettingsError(
             f"experiment file must exist, got {path}. `ctxeng init DIR` lays out a workspace."
         ) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path}: must be a TOML file in UTF-8: {error}.") from None
-    base = own.get("extends")
-    if base is None:
-        return own
-    if not isinstance(base, str):
-        raise SettingsError(f"{path}: extends must be a file name, got {base!r}.")
-    return _deep_merge(_merged(path.parent / base, depth=depth + 1), own)
 
 
 def _deep_merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,13 +132,15 @@ def _deep_merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, A
     return result
 
 
-def _fault(path: Path, text: str, detail: Mapping[str, Any]) -> str:
+def _fault(files: Sequence[_File], detail: Mapping[str, Any]) -> str:
+    """Return the fault with the file of the chain that sets the value, and its line there."""
     location = tuple(detail["loc"])
     name = ".".join(str(part) for part in location) or "file"
-    line = line_of(text, location)
+    file = max(files, key=lambda file: _find(file.text, location).depth)
+    where = f"{file.path}:{line_of(file.text, location)}"
     if detail["type"] == "extra_forbidden":
-        return f"{path}:{line}: {name} is not a known key. Remove it or correct its spelling."
+        return f"{where}: {name} is not a known key. Remove it or correct its spelling."
     if detail["type"] == "missing":
-        return f"{path}:{line}: {name} must be given."
+        return f"{where}: {name} must be given."
     message = str(detail["msg"]).removeprefix("Value error, ")
-    return f"{path}:{line}: {name}: {message} (got {detail.get('input')!r})."
+    return f"{where}: {name}: {message} (got {detail.get('input')!r})."

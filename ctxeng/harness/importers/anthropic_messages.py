@@ -52,7 +52,7 @@ def _likeness(record: Mapping[str, Any]) -> float:
     if not isinstance(request.get("messages"), list):
         return 0.0
     kinds = {
-        mapped(block).get("type")
+        text_of(mapped(block).get("type"))
         for message in request["messages"]
         for block in listed(mapped(message).get("content"))
     }

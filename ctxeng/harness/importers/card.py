@@ -16,7 +16,7 @@ def write_card(
     out: Path, report: Mapping[str, Any], *, origins: Mapping[tuple[str, str], int]
 ) -> None:
     """Write ``card.md`` below ``out``; a card with the same words is not touched."""
-    text = card_text(out.name, report, origins=origins)
+    text = card_text(out.resolve().name, report, origins=origins)
     path = out / "card.md"
     if path.exists() and path.read_text("utf-8") == text:
         return

@@ -79,7 +79,7 @@ class _Reading:
                 if not data.strip():
                     account.skip("blank line")
                     continue
-                account.damaged(error, line=number)
+                account.damaged(data, error, line=number)
                 continue
             if not isinstance(record, dict):
                 account.skip("not an object")

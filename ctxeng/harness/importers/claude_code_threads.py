@@ -99,7 +99,7 @@ def order(thread: Thread, *, join_roots: bool = True, taken: bytearray | None = 
     free = [node for node in range(len(seen)) if thread.message[node] and not seen[node]]
     if not free:
         return Ordered(messages=(), other_branches=0, joints=0, by_time=by_time)
-    path, joints = _walk(thread, max(free, key=rank), seen, rank, join_roots)
+    path, joints = _walk(thread, _leaf(thread, free, rank), seen, rank, join_roots)
     extras, results, others = _belonging(thread, path, seen)
     messages = _assemble(thread, path, extras, results, rank)
     if taken is not None:
@@ -107,6 +107,33 @@ def order(thread: Thread, *, join_roots: bool = True, taken: bytearray | None = 
             for node in nodes:
                 taken[node] = 1
     return Ordered(messages=messages, other_branches=others, joints=joints, by_time=by_time)
+
+
+def _leaf(thread: Thread, free: list[int], rank: Callable[[int], float]) -> int:
+    """Return the newest message, or what goes on from it where a file is out of order."""
+    newest = max(free, key=rank)
+    child = array("q", [_NONE]) * len(thread.parent)
+    for node in free:
+        before = _message_before(thread, node)
+        if before != _NONE and (child[before] == _NONE or rank(node) > rank(child[before])):
+            child[before] = node
+    leaf, met = newest, {newest}
+    while child[leaf] != _NONE:
+        leaf = child[leaf]
+        if leaf in met:
+            return newest
+        met.add(leaf)
+    return leaf
+
+
+def _message_before(thread: Thread, node: int) -> int:
+    """Return the message that a line goes on from, past the lines between that are none."""
+    passed: set[int] = set()
+    before = thread.parent[node]
+    while before != _NONE and not thread.message[before] and before not in passed:
+        passed.add(before)
+        before = thread.parent[before]
+    return before
 
 
 def _rank(thread: Thread) -> tuple[Callable[[int], float], bool]:

@@ -52,7 +52,7 @@ def _from_lines(source: Source, account: Account) -> Iterator[tuple[int, dict[st
         try:
             record = parse_json(line)
         except ValueError as error:
-            account.damaged(error, line=number)
+            account.damaged(line, error, line=number)
             continue
         if isinstance(record, dict):
             yield number, record

@@ -15,11 +15,12 @@ from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.sessions.io import Header, encode, message_record
 from ctxeng.harness.sessions.language import guess_language
-from ctxeng.harness.sessions.text import json_fault
+from ctxeng.harness.sessions.text import json_fault, likely_encoding
 
 View = Literal["raw", "recorded"]
 MAX_FINDINGS = 200
 """Findings kept per file, so that a file of a million bad lines stays in constant memory."""
+_GUESSED_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +83,12 @@ class Account:
         self.merged -= merged
         self.skipped[reason] += imported + merged
 
-    def damaged(self, error: ValueError, *, line: int) -> None:
+    def damaged(self, data: bytes, error: ValueError, *, line: int) -> None:
         """Count a line that is no JSON as skipped, and keep what is wrong with it."""
         self.skip("damaged line")
-        self.note(f"damaged line: {json_fault(error)}", line=line)
+        encoding = likely_encoding(data[:_GUESSED_BYTES])
+        advice = f". It looks like {encoding}: pass --encoding {encoding}" if encoding else ""
+        self.note(f"damaged line: {json_fault(error)}{advice}", line=line)
 
     def note(self, what: str, *, line: int = 0) -> None:
         """Keep a finding; beyond the limit only its number is kept."""

@@ -131,7 +131,7 @@ def _result(
 
 def _media(block: Mapping[str, Any], kind: str) -> dict[str, Any]:
     about = mapped(block.get(kind)) or mapped(block.get("file")) or block
-    url = first_text(about, "url", "file_data", "data") or text_of(block.get(kind))
+    url = first_text(about, "url", "image_url", "file_data", "data") or text_of(block.get(kind))
     name = kind.removeprefix("input_").removesuffix("_url")
     found = _DATA_URL.match(url)
     if found or "data" in about:

@@ -83,8 +83,11 @@ def cell_row(
 
 
 def shown_history(context: Context) -> tuple[int, ...]:
-    """Return the messages a prompt shows raw, in the order shown; empty if it shows artifacts."""
-    if any(not block.is_raw for block in context.history):
+    """Return the messages a prompt shows in their own words, in the order shown.
+
+    Empty if it shows artifacts, or a message cut short: such a prompt is not the whole history.
+    """
+    if any(not block.is_raw or block.shortened for block in context.history):
         return ()
     return tuple(seq for block in context.history for seq in block.message_seqs)
 
@@ -128,12 +131,14 @@ def _score_columns(scored: Scored) -> dict[str, Any]:
 def _loss(arm: Arm, played: Played, measured: Measured, scored: Scored) -> str | None:
     if scored.outcome in ("error", "refused"):
         return None
+    probe = measured.built.probe
     trace = Trace(
-        probe=measured.built.probe,
+        probe=probe,
         context=measured.built.context,
         artifacts=played.artifacts,
         settings=arm.settings,
         value_in_context=measured.presence.value is True,
         right=is_right(scored.outcome),
+        literal=probe.kind == "speaker" or measures.is_literal(probe, played.messages),
     )
     return loss_stage(trace)

@@ -53,6 +53,12 @@ def evidence_share(probe: Probe, context: Context) -> float | None:
     return len(wanted & raw) / len(wanted)
 
 
+def is_literal(probe: Probe, messages: Sequence[Message]) -> bool:
+    """Return whether the evidence messages hold the expected values word for word."""
+    wanted = set(probe.evidence_seqs)
+    return values_present(probe.expect, [m.text for m in messages if m.seq in wanted])
+
+
 def depth(probe: Probe, last_seq: int) -> float | None:
     """Return where in the session the statement begins, 0 (start) .. 1 (end)."""
     if not probe.evidence or last_seq <= 0:
@@ -87,9 +93,7 @@ def _value(probe: Probe, context: Context) -> bool | None:
 def _speaker_shown(probe: Probe, context: Context) -> bool:
     """A who-said-it fact is in context with its message raw, or named by a covering artifact."""
     wanted = set(probe.evidence_seqs)
-    if (evidence_share(probe, context) or 0.0) > 0 and any(
-        block.is_raw and wanted & set(block.message_seqs) for block in context.blocks
-    ):
+    if evidence_share(probe, context) == 1.0:
         return True
     covering = [
         block.text
@@ -106,9 +110,6 @@ def _value_in_artifact(
         return None
     wanted = set(probe.evidence_seqs)
     covering = [a.text for a in visible if any(a.covers(seq) for seq in wanted)]
-    if not covering:
-        return None
-    stated = [m.text for m in messages if m.seq in wanted]
-    if not values_present(probe.expect, stated):
+    if not covering or not is_literal(probe, messages):
         return None
     return values_present(probe.expect, covering)

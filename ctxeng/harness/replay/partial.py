@@ -48,6 +48,14 @@ class PartialRun:
                 "Free the space or name another workspace."
             ) from error
 
+    def count(self, units: Sequence[tuple[str, ...]]) -> int:
+        """Return how many of the units are finished."""
+        return sum(1 for unit in units if self._file(unit).is_file())
+
+    def has_all(self, units: Sequence[tuple[str, ...]]) -> bool:
+        """Return whether every unit is finished."""
+        return self.count(units) == len(units)
+
     def clear(self) -> None:
         """Remove the folder once the finished run is safely in place."""
         shutil.rmtree(self._folder, ignore_errors=True)

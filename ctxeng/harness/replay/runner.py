@@ -77,7 +77,7 @@ async def replay(plan: ReplayPlan, *, store: Store, progress: Progress | None = 
         LimitReached: a limit on calls or money; finished units are kept for the next try.
     """
     partial = PartialRun(plan.scratch)
-    total = len(plan.sessions) * sum(1 for arm in plan.arms for _ in _replicates(plan, arm))
+    total = len(unit_names(plan))
     done = 0
     gate = asyncio.Semaphore(plan.jobs)
 
@@ -97,6 +97,16 @@ async def replay(plan: ReplayPlan, *, store: Store, progress: Progress | None = 
     except BaseExceptionGroup as failed:
         raise failed.exceptions[0] from None
     return _joined([task.result() for task in tasks])
+
+
+def unit_names(plan: ReplayPlan) -> list[tuple[str, ...]]:
+    """Return the name of every unit: session, arm, summariser replicate."""
+    return [
+        (session.session_id, arm.name, str(replicate))
+        for session in plan.sessions
+        for arm in plan.arms
+        for replicate in _replicates(plan, arm)
+    ]
 
 
 async def _session(

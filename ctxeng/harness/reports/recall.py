@@ -72,7 +72,7 @@ def recall_rows(cells: Sequence[Cell], arms: Sequence[str]) -> list[RecallRow]:
 def grouped_rows(
     cells: Sequence[Cell], arms: Sequence[str], by: Callable[[Cell], str | None]
 ) -> list[RecallRow]:
-    """Return a row for every arm and group, ``bucket`` naming the group; None groups are left out."""
+    """Return a row for every arm and group, ``bucket`` naming it; None groups are left out."""
     groups = sorted({name for cell in cells if (name := by(cell)) is not None})
     return [
         recall_row(arm, group, inside)

@@ -72,6 +72,12 @@ class Summary:
         """Return whether a reader answered."""
         return any(row.recall is not None for row in self.recall)
 
+    @property
+    def is_paraphrased(self) -> bool:
+        """Return whether the whole history lacks expected values: presence then means evidence."""
+        row = self.row("full", ALL)
+        return row is not None and row.in_context is not None and row.in_context < 1.0
+
     def row(self, arm: str, bucket: str) -> RecallRow | None:
         """Return one row of the recall table, None where there is none."""
         return next((r for r in self.recall if r.arm == arm and r.bucket == bucket), None)
@@ -188,18 +194,26 @@ def _error_notices(cells: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _control_notices(manifest: Mapping[str, Any], recall: Sequence[RecallRow]) -> list[str]:
+    """Return what is wrong with the controls, or what to read where values are paraphrases."""
+    overall = {row.arm: row for row in recall if row.bucket == ALL}
     wanted = {"full": 1.0, "verbatim": 1.0, "none": 0.0}
-    is_literal = not any(row.in_context is None for row in recall if row.bucket == ALL)
     wrong = [
-        f"{row.arm} {row.in_context:.1%}"
-        for row in recall
-        if row.bucket == ALL and row.arm in wanted and row.in_context not in (None, wanted[row.arm])
+        f"{arm} {row.in_context:.1%}"
+        for arm, row in overall.items()
+        if arm in wanted and row.in_context not in (None, wanted[arm])
     ]
-    if not wrong or not is_literal:
+    if not wrong:
         return []
+    full, none = overall.get("full"), overall.get("none")
+    holds_evidence = full is not None and full.evidence == 1.0
+    if holds_evidence and (none is None or none.in_context == 0.0):
+        return [
+            f"Expected values are paraphrases in part ({', '.join(wrong)} in context): read the "
+            "table of evidence messages, which the whole history holds completely."
+        ]
     return [
         f"Controls off their mark in context: {', '.join(wrong)} (full and verbatim must be "
-        "100 %, none 0 %): a fault in the plumbing, or probes whose values are paraphrased."
+        "100 %, none 0 %): a fault in the plumbing, or in a probe."
     ]
 
 

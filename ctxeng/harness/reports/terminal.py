@@ -11,8 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ctxeng.harness.reports.recall import ALL, RecallRow
-from ctxeng.harness.reports.summary import Summary, summarise
-from ctxeng.harness.results.run_folder import RunFolder
+from ctxeng.harness.reports.summary import Summary
 
 WIDTH = 100
 Value = Callable[[RecallRow], tuple[float | None, float | None, float | None]]
@@ -40,10 +39,11 @@ def progress_bar(*, enabled: bool) -> Iterator[Callable[[int, int, str], None]]:
         yield advance
 
 
-def print_run(run: RunFolder, paths: Mapping[str, str], *, console: Console | None = None) -> None:
+def print_run(
+    summary: Summary, paths: Mapping[str, str], *, console: Console | None = None
+) -> None:
     """Print a finished run: what was run, recall by position, activity, files."""
     out = console or Console(width=WIDTH, highlight=False, soft_wrap=False)
-    summary = summarise(run)
     print_summary(summary, out)
     out.print()
     for name, path in paths.items():
@@ -64,8 +64,10 @@ def print_summary(summary: Summary, out: Console) -> None:
         )
     )
     if summary.asked:
-        out.print(_recall_table(summary, "Answer recall, %", _answers))
-    out.print(_recall_table(summary, "In-context recall, %", _presence))
+        out.print(_recall_table(summary, "Answer recall, % and 95 % interval", _answers))
+    out.print(_recall_table(summary, "In-context recall, % and 95 % interval", _presence))
+    if summary.is_paraphrased:
+        out.print(_recall_table(summary, "Evidence messages raw in the prompt, %", _evidence))
     out.print(_activity_table(summary))
 
 
@@ -77,10 +79,14 @@ def _presence(row: RecallRow) -> tuple[float | None, float | None, float | None]
     return row.in_context, row.in_context_low, row.in_context_high
 
 
+def _evidence(row: RecallRow) -> tuple[float | None, float | None, float | None]:
+    return row.evidence, None, None
+
+
 def _recall_table(summary: Summary, title: str, value: Value) -> Table:
     reference = summary.manifest["reference_arm"]
     table = Table(
-        title=f"{title} [95 % interval], by position under {reference}",
+        title=f"{title}, by position under {reference}",
         title_justify="left",
         width=WIDTH,
         padding=(0, 1, 0, 0),

@@ -7,17 +7,20 @@ from pathlib import Path
 from ctxeng.core.errors import InputError
 from ctxeng.harness.reports.html import HTML_NAME, write_html
 from ctxeng.harness.reports.plot import PNG_NAME, plot_recall
-from ctxeng.harness.reports.summary import summarise
+from ctxeng.harness.reports.summary import Summary, summarise
 from ctxeng.harness.results.run_folder import RunFolder
 
 
-def write_report(run: RunFolder) -> dict[str, Path]:
+def write_report(run: RunFolder, summary: Summary | None = None) -> dict[str, Path]:
     """Write the HTML page and the plot; return every file of the run by what it is.
+
+    Args:
+        summary: of this run, where it has been computed already.
 
     Raises:
         InputError: the run's folder cannot be written.
     """
-    summary = summarise(run)
+    summary = summary or summarise(run)
     try:
         plot = plot_recall(summary, run.path / PNG_NAME)
         page = write_html(summary, plot, run.path / HTML_NAME)

@@ -7,53 +7,19 @@ rambling answer is never a literal pass.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ctxeng.harness.scoring.matching import Found, Value, find, value_of
-from ctxeng.harness.scoring.text import content_words, is_spaceless, normal
+from ctxeng.harness.scoring import cues
+from ctxeng.harness.scoring.abstention import abstains_in_part, is_abstention
+from ctxeng.harness.scoring.matching import Found, find, value_of
+from ctxeng.harness.scoring.text import content_words, normal, word_sizes
 
 Verdict = Literal["pass", "fail", "ambiguous"]
 
 VERBOSE_WORDS = 90
-_ABSTAIN = re.compile(
-    r"^(?:unknown|n/?a|none|not (?:mentioned|stated|specified|known|provided|available|discussed|given)"
-    r"|i (?:do not|don't|cannot|can't) (?:know|recall|remember|tell|find|say|see)\b.*"
-    r"|i'm not (?:sure|aware)\b.*|no (?:idea|information|mention|record)\b.*"
-    r"|(?:that|this|it)(?: information)? (?:is|was|isn't|wasn't) (?:not |never )?(?:mentioned|stated|"
-    r"specified|discussed|in the (?:context|conversation))\b.*"
-    r"|(?:the )?(?:conversation|context|transcript|chat)(?: history)? (?:does not|doesn't|did not|didn't|"
-    r"never) (?:mention|say|state|specify|contain|include|provide|discuss)\b.*"
-    r"|(?:there is|there's|there was) no (?:mention|information|record)\b.*"
-    r"|.{0,40}(?:was|were|is|are) (?:not|never) (?:mentioned|stated|specified|discussed|given|provided)\b.*"
-    r"|不明|分かりません|わかりません|知りません|.{0,40}(?:記載|言及|情報)(?:は|が|も)?(?:ありません|ない|されていません|なし)"
-    r"|.{0,40}(?:述べられて|話されて|触れられて)いません"
-    r"|알 수 없(?:음|습니다|어요)|모르겠(?:습니다|어요)|모름|.{0,40}(?:언급|정보|기록)(?:이|가|은|는)?\s?(?:없|되지 않|안 )\S*"
-    r"|不知道|未知|未提及|没有(?:提到|提及|说明|信息).*|.{0,30}(?:未|没有)(?:被)?(?:提及|提到|说明)"
-    r"|no (?:lo )?sé|desconocido|no se (?:menciona|menciono|mencionó|indica|especifica)\b.*)[.!。！]?$",
-    re.IGNORECASE | re.DOTALL,
-)
-_NEGATION = re.compile(
-    r"\b(?:not|no|never|isn't|wasn't|aren't|weren't|don't|doesn't|didn't|won't|can't|cannot|without|"
-    r"neither|nor|instead of|rather than|ruled out|rejected|refused|against|except|other than|"
-    r"used to be|formerly|previously|originally|was going to be|initially|anything but|"
-    r"away from|dropped|scrapped|changed from|moved from|switched from|up from|down from)\b"
-    r"|ではな|じゃな|なく|ません|以前|元々|もともと|最初は|やめ|却下|から変|아니|않|말고|대신|원래|처음에는|이전|不是|没有|不再|"
-    r"原来|之前|本来|而不|别用",
-)
-_AFTER_NEGATION = re.compile(
-    r"^\W{0,3}(?:is not|was not|isn't|wasn't|not |any ?more|no longer|is wrong|was (?:ruled out|rejected|"
-    r"dropped|scrapped|replaced|changed|the old)|(?:is|was) (?:incorrect|out)|instead\b.*not|before\b|"
-    r"at first|initially|originally|until|but (?:changed|later|then|now|that)|and (?:then )?(?:changed|"
-    r"later))|^(?:ではな|じゃな|でした?が|だったが|から|は却下|はやめ|が아|는 아니|은 아니|이 아니|가 아니|에서|였지만|였다가|이었지만|不是|但)"
-)
-_HEDGE = re.compile(
-    r"\b(?:maybe|perhaps|possibly|might be|could be|may be|probably|either|i think|i guess|not sure|"
-    r"unclear|or possibly|something like|one of)\b|たぶん|おそらく|かもしれ|か、?または|아마|일지도|인지|可能|也许|大概|或者",
-)
-_QUESTIONED = re.compile(r"[?？]\s*$")
+_NO_WORDS = ".!?…-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,99 +59,152 @@ def score_literal(
     """
     text = answer.strip()
     verbose = is_verbose(text)
-    if not normal(text).strip(".!?…-"):
+    if not normal(text).strip(_NO_WORDS):
         return LiteralVerdict(verdict="fail", rule="empty_answer")
-    abstained = is_abstention(text)
     if not answerable:
-        return _unanswerable(text, abstained, verbose)
-    if abstained or _echoes(text, question, expect):
-        rule = "abstained" if abstained else "echoes_question"
-        return LiteralVerdict(verdict="fail", rule=rule, abstained=abstained, verbose=verbose)
+        return _unanswerable(text, is_abstention(text), verbose)
+    if not is_abstention(text) and _echoes(text, question, expect):
+        return LiteralVerdict(verdict="fail", rule="echoes_question", verbose=verbose)
     return _against_values(text, kind, expect, forbid, verbose)
-
-
-def is_abstention(answer: str) -> bool:
-    """Return whether an answer says nothing but that it does not know."""
-    return len(answer) < 240 and bool(_ABSTAIN.match(normal(answer)))
 
 
 def is_verbose(answer: str) -> bool:
     """Return whether an answer is far longer than an answer: a dump of its context, say."""
-    if is_spaceless(answer):
-        return len(answer) > VERBOSE_WORDS * 3
-    return len(answer.split()) > VERBOSE_WORDS
+    spaced, spaceless = word_sizes(answer)
+    return spaced + spaceless / 3 > VERBOSE_WORDS
 
 
 def _against_values(
-    text: str,
-    kind: str,
-    expect: Sequence[Sequence[str]],
-    forbid: Sequence[str],
-    verbose: bool,
+    text: str, kind: str, expect: Sequence[Sequence[str]], forbid: Sequence[str], verbose: bool
 ) -> LiteralVerdict:
-    stale = tuple(v for v in forbid if find(value_of(v), text))
-    met = [_met(group, text) for group in expect]
-    matched = tuple(hit.text for hit, _ in met if hit is not None)
-    if all(hit is not None for hit, _ in met) and met:
-        return _all_met(text, kind, [found for _, found in met], matched, stale, verbose, expect)
-    if stale and not matched:
+    found = _found(text, expect, forbid)
+    if found.met and all(found.met):
+        return _all_met(text, kind, found, verbose, expect)
+    if is_abstention(text):
+        return LiteralVerdict(verdict="fail", rule="abstained", abstained=True, verbose=verbose)
+    if found.stale and not found.matched:
         return LiteralVerdict(
-            verdict="fail", rule="forbidden_value", matched=stale, stale=True, verbose=verbose
+            verdict="fail",
+            rule="forbidden_value",
+            matched=found.stale,
+            stale=True,
+            verbose=verbose,
         )
-    missing = [group for group, (hit, _) in zip(expect, met, strict=True) if hit is None]
-    return _not_met(text, missing, matched, stale=bool(stale), verbose=verbose)
+    missing = [group for group, met in zip(expect, found.met, strict=True) if not met]
+    return _not_met(text, missing, found.matched, stale=bool(found.stale), verbose=verbose)
 
 
 def _unanswerable(text: str, abstained: bool, verbose: bool) -> LiteralVerdict:
     if abstained:
         return LiteralVerdict(verdict="pass", rule="abstained", abstained=True)
-    if _ABSTAINS_SOMEWHERE.search(normal(text)):
+    if abstains_in_part(text):
         return LiteralVerdict(verdict="ambiguous", rule="abstains_in_part", verbose=verbose)
     return LiteralVerdict(verdict="fail", rule="answered_unanswerable", verbose=verbose)
 
 
-_ABSTAINS_SOMEWHERE = re.compile(
-    r"\b(?:not|never|no|n't)\b|ない|ません|없|않|모르|没|不|未|\bunknown\b|\bno se\b"
-)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Met:
+    """The value that met a group, and where."""
+
+    value: str
+    places: tuple[Found, ...]
 
 
-def _met(group: Sequence[str], text: str) -> tuple[Value | None, list[Found]]:
-    for value in map(value_of, group):
-        found = find(value, text)
-        if found:
-            return value, found
-    return None, []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Places:
+    """What met each expected group (None: nothing did), and the forbidden values in the answer."""
+
+    met: tuple[_Met | None, ...]
+    stale: tuple[str, ...]
+
+    @property
+    def matched(self) -> tuple[str, ...]:
+        return tuple(group.value for group in self.met if group)
+
+
+def _found(text: str, expect: Sequence[Sequence[str]], forbid: Sequence[str]) -> _Places:
+    """Return where the expected and the forbidden values stand.
+
+    A value that stands only inside a longer value of the other side does not count: an answer
+    "dark green" does not say the forbidden "green", nor the expected one.
+    """
+    wrong = {value: find(value_of(value), text) for value in forbid}
+    right = [[(value, find(value_of(value), text)) for value in group] for group in expect]
+    all_wrong = [place for places in wrong.values() for place in places]
+    all_right = [place for group in right for _, places in group for place in places]
+    met = [
+        next(
+            (
+                _Met(value=value, places=tuple(kept))
+                for value, places in group
+                if (kept := _outside(places, all_wrong))
+            ),
+            None,
+        )
+        for group in right
+    ]
+    stale = tuple(value for value, places in wrong.items() if _outside(places, all_right))
+    return _Places(met=tuple(met), stale=stale)
+
+
+def _outside(places: Sequence[Found], longer: Sequence[Found]) -> list[Found]:
+    """Return the places that do not lie within a longer one."""
+
+    def within(place: Found, other: Found) -> bool:
+        inside = other.start <= place.start and place.end <= other.end
+        return inside and other.end - other.start > place.end - place.start
+
+    return [place for place in places if not any(within(place, other) for other in longer)]
 
 
 def _all_met(
-    text: str,
-    kind: str,
-    places: Sequence[Sequence[Found]],
-    matched: tuple[str, ...],
-    stale: tuple[str, ...],
-    verbose: bool,
-    expect: Sequence[Sequence[str]],
+    text: str, kind: str, found: _Places, verbose: bool, expect: Sequence[Sequence[str]]
 ) -> LiteralVerdict:
-    def ambiguous(rule: str) -> LiteralVerdict:
-        return LiteralVerdict(
-            verdict="ambiguous", rule=rule, matched=matched, stale=bool(stale), verbose=verbose
-        )
+    own = normal(" ".join(value for group in expect for value in group))
+    doubt = _doubt(text, kind, found, verbose, own)
+    if doubt is None:
+        return LiteralVerdict(verdict="pass", rule="value_found", matched=found.matched)
+    return LiteralVerdict(
+        verdict="ambiguous",
+        rule=doubt,
+        matched=found.matched,
+        stale=bool(found.stale),
+        verbose=verbose,
+    )
 
-    if verbose:
-        return ambiguous("verbose_answer")
-    if stale:
-        return ambiguous("forbidden_value_beside")
+
+def _doubt(text: str, kind: str, found: _Places, verbose: bool, own: str) -> str | None:
+    """Return why an answer that holds every value is not plainly right, None when it is."""
     shown = normal(text)
-    own = " ".join(value for group in expect for value in group)
-    if kind not in ("rejection", "wording") and not _NEGATION.search(normal(own)):
-        for found in places:
-            if all(_negated(shown, place) for place in found):
-                return ambiguous("negation_near_value")
-    if _HEDGE.search(shown) and not _HEDGE.search(normal(own)):
-        return ambiguous("hedged")
-    if _QUESTIONED.search(text):
-        return ambiguous("answers_with_question")
-    return LiteralVerdict(verdict="pass", rule="value_found", matched=matched)
+    met = [group.places for group in found.met if group]
+    denied = kind not in ("rejection", "wording") and not cues.denies(own)
+    doubts: dict[str, Callable[[], bool]] = {
+        "verbose_answer": lambda: verbose,
+        "forbidden_value_beside": lambda: bool(found.stale),
+        "abstains_beside_value": lambda: is_abstention(text) and not abstains_in_part(own),
+        "negation_near_value": lambda: denied and _each(met, shown, cues.is_negated),
+        "hedged": lambda: cues.hedges(shown) and not cues.hedges(own),
+        "one_of_several": lambda: _each(met, shown, cues.is_offered),
+        "answers_with_question": lambda: text.endswith(("?", "？")),
+        "other_order": lambda: kind == "order" and not _in_order(met),
+    }
+    return next((rule for rule, holds in doubts.items() if holds()), None)
+
+
+def _each(met: Sequence[Sequence[Found]], shown: str, cue: Callable[[str, int, int], bool]) -> bool:
+    """Return whether some group has a cue at each of its places."""
+    return any(all(cue(shown, place.start, place.end) for place in group) for group in met)
+
+
+def _in_order(met: Sequence[Sequence[Found]]) -> bool:
+    """Return whether the groups stand in the order expected, at one place each."""
+    at = -1
+    for group in met:
+        later = [place.start for place in group if place.start > at]
+        if not later:
+            return False
+        at = min(later)
+    return True
 
 
 def _not_met(
@@ -212,15 +231,6 @@ def _not_met(
         if not shares:
             return LiteralVerdict(verdict="fail", rule="no_overlap", matched=matched, stale=stale)
     return LiteralVerdict(verdict="ambiguous", rule="partial_overlap", matched=matched, stale=stale)
-
-
-def _negated(shown: str, place: Found) -> bool:
-    """Return whether a negation or a word of the past stands close to the value, in its clause."""
-    before = re.split(
-        r"[.;!?。；！？\n]|, but |, and ", shown[max(0, place.start - 48) : place.start]
-    )[-1]
-    after = re.split(r"[.;!?。；！？\n]", shown[place.end : place.end + 40])[0]
-    return bool(_NEGATION.search(before) or _AFTER_NEGATION.search(after))
 
 
 def _echoes(text: str, question: str, expect: Sequence[Sequence[str]]) -> bool:

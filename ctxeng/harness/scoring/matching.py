@@ -7,27 +7,26 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from ctxeng.harness.scoring.quantities import (
-    Moment,
-    Quantity,
-    moments,
-    only_moment,
-    only_quantity,
-    quantities,
-    same_moment,
-    same_quantity,
-)
-from ctxeng.harness.scoring.text import SPACELESS, case_style, is_spaceless, normal
+from ctxeng.harness.scoring.moments import Moment, moments, only_moment, same_moment
+from ctxeng.harness.scoring.quantities import Quantity, only_quantity, quantities, same_quantity
+from ctxeng.harness.scoring.text import SPACELESS, case_style, cased, is_spaceless, normal
 
 ValueType = Literal["number", "date", "identifier", "text"]
 
 _IDENTIFIER = re.compile(
     r"[\w.+\-/:@#~\\]*(?:[a-z][A-Z]|[_/\\@#]|\w[.:\-]\w|[A-Za-z]\d|\d[A-Za-z])[\w.+\-/:@#~\\]*"
 )
+_COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")  # T-shirt, well-being: words, not identifiers
+_STYLED = re.compile(
+    r"(?=.*[^\W\d_])[^\W_]+(?:[_-][^\W_]+)*"
+)  # one that has a case style to differ in
+_VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
 
 # A letter or digit that would make the value part of a longer word. Kana, Han and Hangul do not:
 # particles follow a Latin word or a number without a space.
 _LETTER = rf"[^\W_{SPACELESS}]"
+_NAME = rf"[^\W{SPACELESS}]"
+_ENDING = " .。!！…、,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,43 +58,69 @@ def value_of(text: str) -> Value:
     quantity = only_quantity(text)
     if quantity is not None:
         return Value(text, shown, "number", quantity=quantity)
-    if " " not in text.strip() and not is_spaceless(text) and _IDENTIFIER.fullmatch(text.strip()):
+    bare = text.strip()
+    one_word = " " not in bare and not is_spaceless(bare)
+    if one_word and _IDENTIFIER.fullmatch(bare) and not _COMPOUND.fullmatch(bare):
         return Value(text, shown, "identifier")
-    return Value(text, shown, "text")
+    return Value(text, shown.rstrip(_ENDING) or shown, "text")
 
 
-def find(value: Value, text: str) -> list[Found]:
-    """Return every place where a text holds the value (places in its normal form)."""
+def find(value: Value, text: str, *, exact_unit: bool = False) -> list[Found]:
+    """Return every place where a text holds the value (places in its normal form).
+
+    Args:
+        exact_unit: a number with a unit is not found in one without: an answer may leave the unit
+            out, a log line with the same digits states something else.
+    """
     shown = normal(text)
-    literal = [Found(a, b) for a, b in _occurrences(value, shown)]
-    match value.type:
-        case "number" if value.quantity is not None:
-            wanted = value.quantity
-            same = [Found(q.start, q.end) for q in quantities(text) if same_quantity(wanted, q)]
-            return same
-        case "date" if value.moment is not None:
-            when = value.moment
-            return [Found(t.start, t.end) for t in moments(text) if same_moment(when, t)] or literal
-        case "identifier":
-            return literal or _case_styled(value, text)
-    return literal
-
-
-def _occurrences(value: Value, shown: str) -> list[tuple[int, int]]:
+    if (wanted := value.quantity) is not None:
+        return [
+            Found(q.start, q.end)
+            for q in quantities(text)
+            if same_quantity(wanted, q) and (not exact_unit or _names_unit(wanted, q))
+        ]
+    if (when := value.moment) is not None:
+        return [Found(t.start, t.end) for t in moments(text) if same_moment(when, t)]
     if not value.shown:
         return []
-    return [(m.start(), m.end()) for m in _pattern(value.shown).finditer(shown)]
+    pattern = _named(value.shown) if value.type == "identifier" else _worded(value.shown)
+    found = {m.span() for m in pattern.finditer(shown)}
+    if value.type == "identifier" and _STYLED.fullmatch(value.text.strip()):
+        found |= _case_styled(value, text)
+    return [Found(*span) for span in sorted(found)]
+
+
+def _names_unit(wanted: Quantity, found: Quantity) -> bool:
+    return not wanted.unit or bool(found.unit) or any(unit for _, unit in found.others)
+
+
+def may_hold(value: Value, text: str) -> bool:
+    """Return whether a text holds the first letters of a value: cheap, before :func:`find`."""
+    if value.quantity is not None or value.moment is not None:
+        return True
+    head = re.match(rf"v?(?P<first>[{SPACELESS}]|[^\W_{SPACELESS}]{{1,3}})", value.shown)
+    return head is None or head["first"] in normal(text)
 
 
 @lru_cache(maxsize=50_000)
-def _pattern(shown: str) -> re.Pattern[str]:
-    """Return the pattern of a value: word borders where its ends are words of a spaced script."""
-    body = r"\s?".join(re.escape(part) for part in shown.split(" "))
-    body = body.replace(r"\s?", r"\s+") if not is_spaceless(shown) else body
-    left = rf"(?<!{_LETTER})" if _borders(shown[0]) else ""
+def _worded(shown: str) -> re.Pattern[str]:
+    """Return the pattern of words: borders where its ends are words of a spaced script.
+
+    A hyphen between letters may be a space or nothing, a space may be a hyphen; where kana, Han
+    or Hangul meet anything else, a space is neither asked for nor forbidden.
+    """
+    if is_spaceless(shown):
+        pieces = re.findall(rf"[{SPACELESS}]+|[^\s{SPACELESS}]+", shown)
+        body = r"\s?".join(map(re.escape, pieces))
+    else:
+        body = re.escape(shown).replace(r"\ ", "[ -]+")
+        body = re.sub(r"(?<=[^\W\d_])\\-(?=[^\W\d_])", "[ _-]?", body)
+    compound = _COMPOUND.fullmatch(shown) is not None
+    left = (rf"(?<!{_LETTER})" + rf"(?<!{_LETTER}-)" * compound) if _borders(shown[0]) else ""
     right = ""
     if _borders(shown[-1]):
         right = rf"(?!{_LETTER}|[.,]\d)" if shown[-1].isdigit() else rf"(?:'?e?s)?(?!{_LETTER})"
+        right += rf"(?!-{_LETTER})" * compound
     return re.compile(left + body + right)
 
 
@@ -103,16 +128,38 @@ def _borders(character: str) -> bool:
     return character.isalnum() and not is_spaceless(character)
 
 
-def _case_styled(value: Value, text: str) -> list[Found]:
-    """Return identifiers that agree but for camel case, snake case or hyphens."""
-    wanted = case_style(value.text)
-    if not wanted or wanted.replace(" ", "") == "":
-        return []
-    for m in re.finditer(r"[\w.\-/]+(?: [\w.\-/]+){0,3}", text):
-        piece = m.group().strip(".,;:")
-        if case_style(piece) == wanted:
-            return [Found(0, 0)]
-        for token in piece.split(" "):
-            if case_style(token.strip(".,;:")) == wanted:
-                return [Found(0, 0)]
-    return []
+@lru_cache(maxsize=50_000)
+def _named(shown: str) -> re.Pattern[str]:
+    """Return the pattern of an identifier: not a part of a longer one. A version may bear a v."""
+    version = _VERSION.fullmatch(shown)
+    body = rf"v?{re.escape(version[1])}" if version else re.escape(shown)
+    return re.compile(_not_after(shown) + body + _not_before(shown))
+
+
+def _not_after(shown: str) -> str:
+    if shown[0] == "#":
+        return ""
+    inside = r"(?<!\d\.)" if shown[0].isdigit() else r"(?<!-)" if shown[0] == "-" else ""
+    return rf"(?<!{_NAME})(?<!{_NAME}-)" + inside
+
+
+def _not_before(shown: str) -> str:
+    joints = "-" + "".join(joint for joint in "./" if joint in shown)
+    return rf"(?!{_NAME}|[{joints}]{_NAME})"
+
+
+def _case_styled(value: Value, text: str) -> set[tuple[int, int]]:
+    """Return the places of an identifier that agrees but for camel case, snake case or hyphens."""
+    words = case_style(value.text).split(" ")
+    if len(words) < 2:
+        return set()
+    shown = cased(text)
+    found = (m.span() for m in _styled(tuple(words)).finditer(shown))
+    return {(len(shown[:a].casefold()), len(shown[:b].casefold())) for a, b in found}
+
+
+@lru_cache(maxsize=50_000)
+def _styled(words: tuple[str, ...]) -> re.Pattern[str]:
+    border = r"(?:[\s_\-./]|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]))"
+    body = border.join(rf"(?i:{re.escape(word)})" for word in words)
+    return re.compile(_not_after("a") + body + _not_before("a"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from ctxeng.harness.scoring.matching import find, value_of
-from ctxeng.harness.scoring.text import normal
+from ctxeng.harness.scoring.matching import find, may_hold, value_of
 
 Groups = Sequence[Sequence[str]]
 
@@ -33,9 +32,4 @@ def groups_present(expect: Groups, text: str) -> frozenset[int]:
 @lru_cache(maxsize=400_000)
 def _holds(value: str, text: str) -> bool:
     read = value_of(value)
-    if read.type in ("text", "identifier"):
-        # cheap before careful: the first word must occur at all
-        head = read.shown.split(" ")[0][:3]
-        if head and head not in normal(text):
-            return False
-    return bool(find(read, text))
+    return may_hold(read, text) and bool(find(read, text, exact_unit=True))

@@ -29,13 +29,24 @@ _STOP = frozenset(_STOP_LIST.split())
 @lru_cache(maxsize=50_000)
 def normal(text: str) -> str:
     """Return NFKC, case-folded text with plain quotes, hyphens and single spaces."""
-    folded = unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold()
-    return _SPACE.sub(" ", folded).strip()
+    return cased(text).casefold()
+
+
+@lru_cache(maxsize=50_000)
+def cased(text: str) -> str:
+    """Return the normal form before its case is folded."""
+    plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    return _SPACE.sub(" ", plain).strip()
 
 
 def is_spaceless(text: str) -> bool:
     """Return whether a text is written in a script without spaces between words."""
     return bool(_SPACELESS.search(text))
+
+
+def word_sizes(text: str) -> tuple[int, int]:
+    """Return the number of words between spaces, and of letters of scripts without spaces."""
+    return len(_SPACELESS.sub(" ", text).split()), len(_SPACELESS.findall(text))
 
 
 def content_words(text: str) -> frozenset[str]:

@@ -175,7 +175,7 @@ def _encoding_of(head: bytes, wanted: str | None, where: str) -> tuple[str, int]
     Refused are names that Python does not know, and codecs that are not of text (``hex``).
     """
     marked, length = _by_bom(head)
-    if wanted is None:
+    if not wanted:
         return marked, length
     try:
         b"ab".decode(wanted)

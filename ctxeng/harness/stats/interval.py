@@ -59,8 +59,13 @@ def effective_trials(counts: SessionCounts, *, confidence: float = 0.95) -> floa
 
 
 def design_effect(counts: SessionCounts) -> float:
-    """Return by what factor the sessions' correlation inflates the variance, at least 1."""
+    """Return by what factor the sessions' correlation inflates the variance, at least 1.
+
+    A single session is worth one trial: the factor is its number of trials.
+    """
     n, sessions, share = counts.n, counts.sessions, counts.share or 0.0
+    if sessions < 2:
+        return max(1.0, n)
     residuals = counts.successes - share * counts.trials
     between = sessions / (sessions - 1) * float((residuals**2).sum()) / n**2
     independent = share * (1 - share) / n

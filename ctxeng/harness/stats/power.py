@@ -22,10 +22,8 @@ def mcnemar_power(n: int, drop_share: float, other_share: float, *, alpha: float
     discordant = drop_share + 2 * other_share
     if n <= 0 or discordant <= 0:
         return 0.0
-    if discordant > 1:
-        return 1.0
     counts = np.arange(n + 1)
-    weights = stats.binom.pmf(counts, n, discordant)
+    weights = stats.binom.pmf(counts, n, min(1.0, discordant))
     lost_share = (drop_share + other_share) / discordant
     power = 0.0
     for m in counts[weights > 1e-9]:

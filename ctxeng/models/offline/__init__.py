@@ -4,6 +4,6 @@ It exists so that everything runs without a key. Its recall describes the plumbi
 model: it copies sentences and matches words, and knows nothing.
 """
 
-from ctxeng.models.offline.model import OfflineModel
+from ctxeng.models.offline.model import OFFLINE, VERSION, OfflineModel
 
-__all__ = ["OfflineModel"]
+__all__ = ["OFFLINE", "VERSION", "OfflineModel"]

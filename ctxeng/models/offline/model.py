@@ -5,20 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
+from ctxeng.core.errors import EmptyAnswer
 from ctxeng.models.offline.distil import distil
 from ctxeng.models.offline.prompt import tagged, target_tokens, texts
 from ctxeng.models.offline.read import answer
 from ctxeng.models.offline.summarise import summarise
 from ctxeng.models.offline.words import estimated_tokens
 
-VERSION = "offline-1"
+OFFLINE = "offline"  # the model id of a request
+VERSION = "offline-1"  # what answers; a part of the call's key
 
 
 class OfflineModel:
     """Plays every role from the prompt alone; the judge's role it declines (``undecided``)."""
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
-        """Return the extractive answer; usage is estimated, latency is zero."""
+        """Return the extractive answer; usage is estimated, latency is zero.
+
+        Raises:
+            EmptyAnswer: there is nothing to summarise.
+        """
         match request.role:
             case "summariser":
                 return _response(request, text=_summary(request))
@@ -36,13 +42,16 @@ class OfflineModel:
 def _summary(request: ModelRequest) -> str:
     pieces = tagged("\n".join(texts(request)))
     kind = request.prompt_id.partition("@")[0]
-    return summarise(pieces, kind=kind, target=target_tokens(request, pieces))
+    summary = summarise(pieces, kind=kind, target=target_tokens(request, pieces))
+    if not summary:
+        raise EmptyAnswer("prompt must hold something to summarise (offline).")
+    return summary
 
 
 def _answer(request: ModelRequest) -> str:
     blocks = list(texts(request))
     remembered = [str(b["text"]) for b in request.system if "<memory" in str(b.get("text", ""))]
-    return answer(blocks[-1], [*remembered, *blocks[:-1]])
+    return answer(blocks[-1] if blocks else "", [*remembered, *blocks[:-1]])
 
 
 def _response(

@@ -7,11 +7,13 @@ import unicodedata
 from functools import lru_cache
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_KANA_HAN, _HANGUL = r"\u3040-\u30ff\u3400-\u9fff\u3005", r"\uac00-\ud7a3"
+_SPACED = rf"[^\W_{_KANA_HAN}{_HANGUL}]+"  # "Kestrelの予算" is a name and Japanese, not one word
 _WORD = re.compile(
-    r"[\u3040-\u30ff\u3400-\u9fff\u3005]+|[\uac00-\ud7a3]+|[^\W_]+(?:[._:/@\-'’][^\W_]+)*",
+    rf"[{_KANA_HAN}]+|[{_HANGUL}]+|{_SPACED}(?:[._:/@\-'’]{_SPACED})*",
     re.UNICODE,
 )
-_SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u3005\uac00-\ud7a3]")
+_SPACELESS = re.compile(rf"[{_KANA_HAN}{_HANGUL}]")
 _GRAMMAR = re.compile(r"[\u3040-\u309f]{2}")
 _STOP_LIST = """
 a an and are as at be been but by can could did do does for from had has have how i if in is it its
@@ -44,5 +46,5 @@ def words(text: str) -> tuple[str, ...]:
 
 def estimated_tokens(text: str) -> int:
     """Return a rough token count: a quarter per ASCII character, one for any other."""
-    plain = sum(1 for c in text if c.isascii())
+    plain = len(text.encode("ascii", "ignore"))
     return plain // 4 + (len(text) - plain) + 1

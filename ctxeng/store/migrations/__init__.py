@@ -5,11 +5,12 @@ from __future__ import annotations
 from importlib.resources import files
 
 import psycopg
+from psycopg import errors, sql
 
 from ctxeng.core.errors import StoreError
 
 LOCK = 0x63747865  # any constant of our own: two processes that migrate at once take turns
-LATEST = 1
+LATEST = 2
 
 
 async def migrate(connection: psycopg.AsyncConnection[tuple[object, ...]]) -> None:
@@ -41,7 +42,7 @@ async def migrate(connection: psycopg.AsyncConnection[tuple[object, ...]]) -> No
 
 
 async def _apply(connection: psycopg.AsyncConnection[tuple[object, ...]], version: int) -> None:
-    vector = await has_extension(connection, "vector")
+    vector = await ensure_extension(connection, "vector")
     for name in sorted(entry.name for entry in files(__name__).iterdir()):
         if not (name.startswith(f"{version:04d}_") and name.endswith(".sql")):
             continue
@@ -51,9 +52,20 @@ async def _apply(connection: psycopg.AsyncConnection[tuple[object, ...]], versio
     await connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (version,))
 
 
-async def has_extension(connection: psycopg.AsyncConnection[tuple[object, ...]], name: str) -> bool:
-    """Return whether the server can create (or has) an extension."""
+async def ensure_extension(
+    connection: psycopg.AsyncConnection[tuple[object, ...]], name: str
+) -> bool:
+    """Return whether the database has an extension; made where the server and the role allow it."""
     cursor = await connection.execute(
         "SELECT 1 FROM pg_available_extensions WHERE name = %s", (name,)
     )
+    if await cursor.fetchone() is None:
+        return False
+    try:
+        async with connection.transaction():
+            wanted = sql.SQL("CREATE EXTENSION IF NOT EXISTS {}").format(sql.Identifier(name))
+            await connection.execute(wanted)
+    except (errors.InsufficientPrivilege, errors.UniqueViolation):  # or made by somebody just now
+        pass
+    cursor = await connection.execute("SELECT 1 FROM pg_extension WHERE extname = %s", (name,))
     return await cursor.fetchone() is not None

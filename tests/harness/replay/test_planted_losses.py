@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from ctxeng.core.calls import ModelRequest, ModelResponse
 from ctxeng.core.errors import ModelUnavailable
 from ctxeng.core.protocols import Summary, SummaryTask
 from ctxeng.harness.replay.runner import replay
 from ctxeng.store import Store
-
 from tests.support import planted
 
 Cell = dict[str, Any]

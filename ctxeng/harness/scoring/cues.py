@@ -1,0 +1,81 @@
+"""Words near a value that make it more, or less, than a plain assertion.
+
+Denial and supersession ("not", "no longer", "ではなく", "말고"), doubt ("maybe"), and values offered
+side by side ("A or B"). All work on the normal form of a text.
+"""
+
+from __future__ import annotations
+
+import re
+
+_DENIAL = re.compile(
+    r"\b(?:not|no|never|isn't|wasn't|aren't|weren't|don't|doesn't|didn't|won't|can't|cannot|without|"
+    r"neither|nor|instead of|rather than|ruled out|rejected|refused|against|except|other than|"
+    r"used to be|formerly|previously|originally|was going to be|initially|anything but|"
+    r"away from|dropped|scrapped|changed from|moved from|switched from|up from|down from)\b"
+    r"|ではな|じゃな|なく|ません|以前|元々|もともと|最初は|当初|従来|やめ|却下|から変"
+    r"|아니|아닌|아닙|않|말고|대신|원래|처음에는|이전|기존|당초|예전|더 이상|不是|没有|不再|原来|之前|本来|而不|别用",
+)
+# Denials that are over before the value begins: "not A but B", "from A to B", "AではなくB".
+_CONTRASTED = re.compile(
+    r"\bnot\b.{1,40}?,? but\b|\b(?:changed|moved|switched|went|up|down) from\b.{1,40}? to\b"
+    r"|\b(?:used to be|was|were|originally|previously|formerly|initially)\b.{1,40}?,? (?:but )?(?:it(?:'s| is) |is )?now\b"
+    r"|^no,|[^、。]{1,24}(?:では|じゃ)なく(?:て)?、?|[^,.]{1,24}(?:이|가) 아니라,?|[^,.]{1,24} ?말고,?"
+)
+_DENIED_AFTER = re.compile(
+    r"^\W{0,3}(?:(?:(?:is|was|are|were|has been|have been|had been|got)(?:n't| not)?\s(?:later |then |since |now )?)"
+    r"?(?:ruled out|rejected|dropped|scrapped|replaced|superseded|changed|cancell?ed|the old|the original|outdated"
+    r"|obsolete|no longer)|(?:is|was|are|were)(?:n't| not)|not |any ?more|(?:is|was) (?:wrong|incorrect|out)"
+    r"|instead\b.*not|before\b|at first|initially|originally|until|but (?:changed|later|then|now|that)"
+    r"|and (?:then )?(?:changed|later))"
+    r"|^(?:では(?:な|あり)|じゃ(?:な|あり)|でもな|でした?が|だったが|は却下|はやめ|をやめ|から.{0,16}(?:変|移|切り?替|更新|修正|上げ|下げ|増|減)"
+    r"|(?:은|는|이|가|도)? ?아[니닌닙]|(?:은|는|을|를|이|가)? ?말고|에서 .{0,16}(?:변경|바뀌|바꾸|옮|이동|전환|수정|교체|조정)"
+    r"|(?:이)?였지만|(?:이)?였다가|이?었지만|不是|但)"
+)
+_HEDGE = re.compile(
+    r"\b(?:maybe|perhaps|possibly|might be|could be|may be|probably|either|i think|i guess|not sure|"
+    r"unclear|or possibly|something like|one of)\b|たぶん|おそらく|かもしれ|か、?または|아마(?!존|추어|씨)|일지도|인지(?!도)"
+    r"|可能|也许|大概|或者",
+)
+# The value is offered beside another: "A or B", "AかB", "A 또는 B".
+_OR_AFTER = re.compile(
+    r"^\W{0,3}or\b|^か(?![らつ])、?(?=\w)|^、?(?:または|もしくは|あるいは)|^(?:이나|나|거나) |^ ?(?:또는|혹은|아니면)"
+)
+_OR_BEFORE = re.compile(
+    r"\bor\W{1,3}$|(?:か、?|または|もしくは|あるいは)$|(?:이나|나|또는|혹은|아니면) $"
+)
+
+_BEFORE, _AFTER = 48, 40
+_SENTENCE = re.compile(r"[;!?。；！？\n]|\.(?=\s|$)")
+_CLAUSE = re.compile(rf"{_SENTENCE.pattern}|, (?:but|and) ")
+
+
+def denies(text: str) -> bool:
+    """Return whether a text holds a word of denial or of the past."""
+    return bool(_DENIAL.search(text))
+
+
+def is_negated(shown: str, start: int, end: int) -> bool:
+    """Return whether a denial or a word of the past stands close to a value, in its clause.
+
+    A denial that is over before the value begins does not count: "not A but B" asserts B.
+    """
+    before, after = _around(shown, start, end)
+    return bool(_DENIAL.search(_CONTRASTED.sub(" ", before)) or _DENIED_AFTER.search(after))
+
+
+def hedges(text: str) -> bool:
+    """Return whether a text says that it is guessing."""
+    return bool(_HEDGE.search(text))
+
+
+def is_offered(shown: str, start: int, end: int) -> bool:
+    """Return whether a value is offered as one of several: "A or B"."""
+    before, after = _around(shown, start, end)
+    return bool(_OR_BEFORE.search(before) or _OR_AFTER.search(after))
+
+
+def _around(shown: str, start: int, end: int) -> tuple[str, str]:
+    before = _CLAUSE.split(shown[max(0, start - _BEFORE) : start])[-1]
+    after = _SENTENCE.split(shown[end : end + _AFTER])[0]
+    return before.lstrip(), after

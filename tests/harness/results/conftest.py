@@ -1,0 +1,33 @@
+"""A maker of small finished runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxeng.harness.results.run_folder import RunFolder, write_run
+
+RunMaker = Callable[..., RunFolder]
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> RunMaker:
+    """Return a function that writes a run with the given cells."""
+
+    def make(
+        run_id: str = "r1",
+        *cells: dict[str, Any],
+        started_at: str = "2026-03-02T09:14:00+00:00",
+        out: Path | None = None,
+        **tables: list[dict[str, Any]],
+    ) -> RunFolder:
+        return write_run(
+            out or tmp_path / "reports",
+            manifest={"run_id": run_id, "started_at": started_at},
+            tables={"cells": list(cells), **tables},
+        )
+
+    return make

@@ -1,8 +1,6 @@
 """A terminal chat on the Context Builder: every turn is saved, compaction runs in the background.
 
-    python examples/chat.py [--model claude-haiku-4-5] [--conversation ID]
-
-Without a model id the offline baseline answers. An empty line or end of input ends the chat.
+python examples/chat.py [--model claude-haiku-4-5] [--conversation ID]
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ SYSTEM = "You are a helpful assistant. Answer from the conversation."
 
 
 async def tidy(parts: Parts, conversation: str) -> None:
-    """Compact and index what is due; the next question does not wait for it."""
     await parts.compactor.run_due(conversation)
     await parts.indexer.index_due(conversation)
 

@@ -37,7 +37,7 @@ async def step(
     """Write the next episode if one is due and return it.
 
     Raises:
-        Conflict: somebody else wrote it first.
+        Conflict: somebody else wrote it first, or edited what it was made from.
     """
     planned = due(state, tools, embedder)
     if planned is None:
@@ -60,7 +60,7 @@ async def step(
         read_from=read_from,
         read_to=end - 1,
     )
-    await store.insert_nodes([artifact])
+    await store.insert_nodes([artifact], read_at_stamp=state.conversation.stamp)
     return artifact
 
 

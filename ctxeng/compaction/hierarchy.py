@@ -48,7 +48,7 @@ async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
     """Write the next node if one is due and return it.
 
     Raises:
-        Conflict: somebody else wrote it first.
+        Conflict: somebody else wrote it first, or edited what it was made from.
     """
     node = due(state, tools)
     if node is None:
@@ -82,7 +82,7 @@ async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
         read_to=node.to_seq,
         parents=[child.artifact_id for child in node.children],
     )
-    await store.insert_nodes([artifact])
+    await store.insert_nodes([artifact], read_at_stamp=state.conversation.stamp)
     return artifact
 
 

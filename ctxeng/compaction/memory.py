@@ -42,7 +42,7 @@ async def step(store: Store, state: State, tools: Tools, distiller: Distiller) -
     """Write the next snapshot if one is due and return it.
 
     Raises:
-        Conflict: somebody else wrote it first.
+        Conflict: somebody else wrote it first, or edited what it was made from.
     """
     planned = due(state, tools)
     if planned is None:
@@ -59,7 +59,9 @@ async def step(store: Store, state: State, tools: Tools, distiller: Distiller) -
         )
     )
     snapshot = _snapshot(state, tools, distiller, answer, previous, episodes)
-    await store.insert_memory(snapshot, expected_version=snapshot.version - 1)
+    await store.insert_memory(
+        snapshot, expected_version=snapshot.version - 1, read_at_stamp=state.conversation.stamp
+    )
     return snapshot
 
 

@@ -29,7 +29,7 @@ async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
     """Write the next version if one is due and return it.
 
     Raises:
-        Conflict: somebody else wrote it first; read the new state and look again.
+        Conflict: somebody else wrote it first, or edited what it was made from.
     """
     planned = due(state, tools)
     if planned is None:
@@ -56,7 +56,9 @@ async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
         parents=[previous.artifact_id] if previous is not None else [],
     )
     whole = _covering_everything(artifact)
-    await store.insert_rolling(whole, expected_version=version - 1)
+    await store.insert_rolling(
+        whole, expected_version=version - 1, read_at_stamp=state.conversation.stamp
+    )
     return whole
 
 

@@ -36,11 +36,12 @@ class MiniLmEmbedder:
 
     def embed(self, texts: Sequence[str], *, kind: Literal["query", "passage"]) -> Vectors:
         """Return ``(len(texts), 384)`` float32 unit rows, mean-pooled over tokens."""
+        encoded = self._tokenizer.encode_batch(readable(texts))
         out = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        order = sorted(range(len(texts)), key=lambda i: len(encoded[i].ids))
         for start in range(0, len(order), BATCH):
             rows = order[start : start + BATCH]
-            out[rows] = self._forward([texts[i] for i in rows])
+            out[rows] = self._forward([encoded[i].ids for i in rows])
         return unit_rows(out)
 
     def split(self, text: str) -> list[str]:
@@ -56,10 +57,13 @@ class MiniLmEmbedder:
         ]
         return [piece for piece in pieces if piece.strip()]
 
-    def _forward(self, texts: Sequence[str]) -> Vectors:
-        encodings = self._tokenizer.encode_batch(readable(texts))
-        ids = np.array([e.ids for e in encodings], dtype=np.int64)
-        mask = np.array([e.attention_mask for e in encodings], dtype=np.int64)
+    def _forward(self, token_ids: Sequence[Sequence[int]]) -> Vectors:
+        """Return the mean-pooled rows of some texts, padded to the longest of them."""
+        ids = np.zeros((len(token_ids), max(map(len, token_ids))), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, tokens in enumerate(token_ids):
+            ids[row, : len(tokens)] = tokens
+            mask[row, : len(tokens)] = 1
         feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         wanted = {entry.name for entry in self._session.get_inputs()}
         hidden = self._session.run(None, {k: v for k, v in feeds.items() if k in wanted})[0]
@@ -76,6 +80,8 @@ class MiniLmEmbedder:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._threads
         options.log_severity_level = 3
+        # threads that wait by spinning take the cores from the database and other workers
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         return onnxruntime.InferenceSession(
             str(_checked(*_MODEL)), options, providers=["CPUExecutionProvider"]
         )
@@ -86,7 +92,7 @@ class MiniLmEmbedder:
 
         tokenizer = Tokenizer.from_file(str(_checked(*_TOKENIZER)))
         tokenizer.enable_truncation(max_length=MAX_TOKENS)
-        tokenizer.enable_padding()
+        tokenizer.no_padding()
         return tokenizer
 
     @cached_property

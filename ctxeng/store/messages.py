@@ -53,8 +53,8 @@ _APPEND_ONE = f"""
         WHERE conversation_id = %s RETURNING conversation_id, last_seq
     )
     INSERT INTO conversation_messages (conversation_id, {_COLUMNS}, since_seq)
-    SELECT conversation_id, last_seq, %s::text, %s::text, %s::text, %s::jsonb, %s::text,
-           %s::timestamptz, %s::jsonb, %s::integer, 0, last_seq FROM head
+    SELECT conversation_id, last_seq, %s::text, %s::text, %s::text, %s::json, %s::text,
+           %s::timestamptz, %s::json, %s::integer, 0, last_seq FROM head
     RETURNING seq
 """
 
@@ -192,18 +192,18 @@ async def check_unedited(
 
     Raises:
         StoreError: there is no such conversation.
-        Conflict: a message was edited or redacted after ``read_at_stamp``.
+        Conflict: a message was edited or redacted after ``read_at_stamp``, or all were deleted.
     """
     cursor = await connection.execute(
         "SELECT edited_stamp FROM conversations WHERE conversation_id = %s FOR NO KEY UPDATE",
         (conversation_id,),
     )
     row = await cursor.fetchone()
-    if row is None:
+    if row is None and read_at_stamp is None:
         raise StoreError(f"conversation must exist, got {conversation_id!r}.")
-    if read_at_stamp is not None and row[0] > read_at_stamp:
+    if row is None or (read_at_stamp is not None and row[0] > read_at_stamp):
         raise Conflict(
-            f"messages must be as they were read, got an edit since ({conversation_id}). "
+            f"messages must be as they were read, got a change since ({conversation_id}). "
             "Read the newest state and try again."
         )
 

@@ -29,7 +29,7 @@ from ctxeng.core.errors import (
 )
 from ctxeng.core.messages import Message
 from ctxeng.core.pairs import call_ids, result_ids
-from ctxeng.core.protocols import Distiller, Summariser
+from ctxeng.core.protocols import Distiller, Summariser, Summary, SummaryTask
 from ctxeng.core.settings import StrategySettings, WindowSettings
 from ctxeng.models.offline import OfflineModel
 from ctxeng.store import Store
@@ -291,6 +291,29 @@ async def test_an_edit_is_compacted_anew_in_the_same_ranges(store: Store) -> Non
     assert generations["episode", 4] == 2
     assert generations["episode", 12] == 1
     assert (await compactor.run_due(name)).written == ()
+
+
+@pytest.mark.parametrize("redacts", [False, True])
+async def test_words_that_change_while_a_summary_is_written_are_not_stored(
+    store: Store, redacts: bool
+) -> None:
+    """The summary of the old words loses the race, whatever kind it was for."""
+    name = await filled(store, talk(24))
+
+    class Interrupted(VerbatimSummariser):
+        async def summarise(self, task: SummaryTask) -> Summary:
+            if redacts:
+                await store.redact_message(name, 5)
+            else:
+                await store.edit_message(name, 5, "other words")
+            Interrupted.summarise = VerbatimSummariser.summarise  # type: ignore[method-assign]
+            return await VerbatimSummariser().summarise(task)
+
+    report = await compactor_of(store, summariser=Interrupted()).run_due(name)
+    assert report.failures == ()
+    everything = await store.all_artifacts(name)
+    assert {a.kind for a in everything} == {"rolling", "node", "episode", "memory"}
+    assert not any("statement 5 " in a.text for a in everything)
 
 
 async def test_a_redaction_leaves_no_word_behind(store: Store) -> None:

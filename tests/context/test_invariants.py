@@ -84,9 +84,15 @@ async def asked(parts: Parts, name: str, as_of: int | None) -> Context | BudgetT
         return error
 
 
-async def replay(store: Store, parts: Parts, history: list[Message]) -> Replayed:
-    """Append a history message by message; index, compact and build after each."""
-    name = f"c{next(_NAMES)}"
+async def replay(
+    store: Store, parts: Parts, history: list[Message], *, name: str | None = None
+) -> Replayed:
+    """Append a history message by message; index, compact and build after each.
+
+    Args:
+        name: a conversation to go on with; None: a new one.
+    """
+    name = name or f"c{next(_NAMES)}"
     await store.create_conversation(name)
     contexts, reports = [], []
     for message in history:
@@ -220,6 +226,32 @@ async def test_a_past_prompt_is_built_again_block_for_block(
             assert again == then
         else:
             assert isinstance(again, BudgetTooSmall)
+
+
+@invariant
+@given(
+    history=histories(min_size=2, max_size=24),
+    table=settings_tables(),
+    verbatim=st.booleans(),
+    data=st.data(),
+)
+async def test_a_past_prompt_survives_later_edits(
+    store: Store,
+    embedder: Embedder,
+    history: list[Message],
+    table: StrategySettings,
+    verbatim: bool,
+    data: st.DataObject,
+) -> None:
+    """An edit changes prompts from its own moment on and none before, artifacts included."""
+    moment = data.draw(st.integers(1, len(history) - 1))
+    parts = wired(table, store, embedder, verbatim=verbatim)
+    played = await replay(store, parts, history[:moment])
+    await store.edit_message(played.name, data.draw(st.integers(0, moment - 1)), "edited 予算")
+    await replay(store, parts, history[moment:], name=played.name)
+    for seq, then in enumerate(played.contexts[:-1]):
+        again = await asked(parts, played.name, seq)
+        assert isinstance(then, BudgetTooSmall) or again == then
 
 
 def tool_pairs(messages: tuple[Message, ...]) -> list[tuple[int, int]]:

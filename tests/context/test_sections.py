@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,9 +73,7 @@ def test_a_shared_tag_is_paid_once_by_the_first_block_in_it() -> None:
     """Two episodes share one tag; each group of retrieved messages has its own within another."""
     episodes = [artifact_block("episode", artifact("episode", i, i + 5), COUNT) for i in (0, 6)]
     found = [raw_block("retrieved", say(i), COUNT) for i in range(3)]
-    groups = [
-        Block(**{**_fields(b), "meta": {"group": g}}) for b, g in zip(found, (0, 0, 1), strict=True)
-    ]
+    groups = [replace(b, meta={"group": g}) for b, g in zip(found, (0, 0, 1), strict=True)]
     plain = [*episodes, *groups, raw_block("recent", say(9), COUNT)]
     extra = [b.tokens - a.tokens for a, b in zip(plain, framed(plain, COUNT), strict=True)]
     tag = COUNT("<episodes>\n\n</episodes>")
@@ -81,10 +81,6 @@ def test_a_shared_tag_is_paid_once_by_the_first_block_in_it() -> None:
     assert extra == [tag, 0, retrieved + group, 0, group, 0]
     assert frame_tokens(plain, COUNT) == sum(extra)
     assert frame_tokens([], COUNT) == 0
-
-
-def _fields(block: Block) -> dict[str, object]:
-    return {name: getattr(block, name) for name in Block.__dataclass_fields__}
 
 
 @settings(max_examples=50, deadline=None)
@@ -98,7 +94,7 @@ def test_priced_blocks_cost_at_least_what_is_sent(
     for message in history:
         block = raw_block(data.draw(st.sampled_from(kinds)), message, COUNT)
         group = data.draw(st.integers(0, 2))
-        blocks.append(Block(**{**_fields(block), "meta": {"group": group}}))
+        blocks.append(replace(block, meta={"group": group}))
     for made in data.draw(st.lists(st.sampled_from(["node", "summary", "episode", "memory"]))):
         blocks.append(
             artifact_block(made, artifact("episode", 0, 5, text="赤い </episode>"), COUNT)

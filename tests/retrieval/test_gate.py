@@ -30,6 +30,25 @@ QUESTIONS = [
     ("예산이 얼마예요?", {"exact_detail"}),
     ("회의는 언제 시작해?", {"exact_detail"}),
     ("预算是多少?", {"exact_detail"}),
+    ("What's the staging port?", {"exact_detail"}),
+    ("Who’s reviewing?", {"exact_detail"}),
+    ("Why was Redis rejected?", {"exact_detail"}),
+    ("Which of the two options won?", {"exact_detail"}),
+    ("Ok, and in what order do the tasks run?", {"exact_detail"}),
+    ("Does Anna have a sister?", {"exact_detail"}),
+    ("Can Dave drive?", {"exact_detail"}),
+    ("What should the report never contain?", {"exact_detail"}),
+    ("Can you tell me my dog's name?", {"exact_detail"}),
+    ("担当者の名前を教えてください。", {"exact_detail"}),
+    ("会議室は何階?", {"exact_detail"}),
+    ("二番目の案は何だった?", {"exact_detail"}),
+    ("なぜRedisをやめたのですか", {"exact_detail"}),
+    ("私の好みの色は？", {"exact_detail"}),
+    ("서버 포트가 뭐야?", {"exact_detail"}),
+    ("예산을 알려줘", {"exact_detail"}),
+    ("어떤 색을 골랐어?", {"exact_detail"}),
+    ("내가 싫어하는 음식은?", {"exact_detail"}),
+    ("为什么放弃Redis?", {"exact_detail"}),
     # both
     ("What did we decide about the deadline last week?", {"past_reference", "exact_detail"}),
     ("WHAT WAS THE EXACT WORDING I SUGGESTED?", {"past_reference", "exact_detail"}),
@@ -45,6 +64,15 @@ QUESTIONS = [
     ("ありがとう、続けて。", set()),
     ("고마워, 계속해 줘.", set()),
     ("谢谢，请继续。", set()),
+    ("How can I make this faster?", set()),
+    ("What do you think?", set()),
+    ("What about blue?", set()),
+    ("Could you rewrite the second paragraph?", set()),
+    ("Is that okay?", set()),
+    ("Write a function which returns what the caller gave it.", set()),
+    ("When you are done, run the tests.", set()),
+    ("何か書いてください。", set()),
+    ("何も変えないで。", set()),
     ("unforgettable addressing beforehand", set()),  # cues are words, not parts of words
 ]
 
@@ -89,6 +117,12 @@ def test_any_question_gets_a_decision(question: str, cosine: float | None) -> No
     decision = should_retrieve(question, topic_cosine=cosine)
     assert decision.retrieve == bool(decision.reasons)
     assert decision.exact == ("exact_detail" in decision.reasons)
+
+
+@pytest.mark.parametrize("piece", ["again ", "x, what ", "is x ", "予", "a, "])
+def test_a_pasted_wall_of_text_is_decided_in_linear_time(piece: str) -> None:
+    """Much repetition does not make the patterns backtrack (quadratic time would hit the timeout)."""
+    assert should_retrieve(piece * 60_000).reasons == ()
 
 
 def test_the_topic_is_that_of_the_most_similar_message() -> None:

@@ -223,6 +223,8 @@ async def test_an_artifact_needs_its_conversation(store: Store) -> None:
         with pytest.raises(StoreError, match="conversation must exist, got 'gone'") as caught:
             await insert(store, artifact("gone", kind, 0, 2))  # type: ignore[arg-type]
         assert not isinstance(caught.value, Conflict)
+        with pytest.raises(Conflict, match="messages must be as they were read"):
+            await insert(store, artifact("gone", kind, 0, 2), read_at_stamp=3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("change", ["edit", "redact", "append", "artifact"])

@@ -120,9 +120,11 @@ class User:
         return self.process.wait()
 
     def kill(self) -> None:
-        """End the process by SIGKILL."""
+        """End the process by SIGKILL, and a fork of it by the end of its input."""
+        assert self.process.stdin is not None
         self.process.kill()
         self.process.wait()
+        self.process.stdin.close()
 
 
 class Place:

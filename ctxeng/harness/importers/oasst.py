@@ -60,7 +60,7 @@ def _best_path(root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     while node:
         path.append(node)
         replies = [mapped(reply) for reply in listed(node.get("replies"))]
-        alive = [reply for reply in replies if not reply.get("deleted")]
+        alive = [reply for reply in replies if reply and not reply.get("deleted")]
         node = min(alive, key=_rank, default={})
     return path
 

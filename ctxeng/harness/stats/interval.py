@@ -48,13 +48,13 @@ def share_interval(counts: SessionCounts, *, confidence: float = 0.95) -> Interv
 
 def effective_trials(counts: SessionCounts, *, confidence: float = 0.95) -> float:
     """Return how many independent trials the counts are worth, at least 1 and at most ``n``."""
-    from scipy import stats
+    from scipy import special
 
     if counts.sessions < 2 or counts.n < 2:
         return 1.0
     upper = 0.5 + confidence / 2
     size = counts.n / design_effect(counts)
-    ratio = stats.t.ppf(upper, counts.n - 1) / stats.t.ppf(upper, counts.sessions - 1)
+    ratio = special.stdtrit(counts.n - 1, upper) / special.stdtrit(counts.sessions - 1, upper)
     return float(max(1.0, min(counts.n, size * ratio**2)))
 
 
@@ -82,9 +82,9 @@ def clopper_pearson(share: float, n: float, *, confidence: float = 0.95) -> tupl
 
     Source: Clopper & Pearson (1934), Biometrika 26:404-413, by the beta quantiles.
     """
-    from scipy import stats
+    from scipy import special
 
     tail, x = (1 - confidence) / 2, share * n
-    low = float(stats.beta.ppf(tail, x, n - x + 1)) if x > 0 else 0.0
-    high = float(stats.beta.ppf(1 - tail, x + 1, n - x)) if x < n else 1.0
+    low = float(special.betaincinv(x, n - x + 1, tail)) if x > 0 else 0.0
+    high = float(special.betaincinv(x + 1, n - x, 1 - tail)) if x < n else 1.0
     return low, high

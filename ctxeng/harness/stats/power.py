@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
+
+from ctxeng.harness.stats.counts import Floats
 
 
 @lru_cache(maxsize=4096)
@@ -17,21 +20,38 @@ def mcnemar_power(n: int, drop_share: float, other_share: float, *, alpha: float
 
     Source: enumeration of the binomial distribution of discordant pairs.
     """
-    from scipy import stats
+    from scipy import special
 
     discordant = drop_share + 2 * other_share
     if n <= 0 or discordant <= 0:
         return 0.0
     counts = np.arange(n + 1)
-    weights = stats.binom.pmf(counts, n, min(1.0, discordant))
+    weights = _binomial(counts, n, min(1.0, discordant))
     lost_share = (drop_share + other_share) / discordant
-    power = 0.0
-    for m in counts[weights > 1e-9]:
-        lost = np.arange(m + 1)
-        tail = stats.binom.cdf(np.minimum(lost, m - lost), m, 0.5)
-        rejected = np.minimum(1.0, 2 * tail) <= alpha
-        power += float(weights[m] * stats.binom.pmf(lost, m, lost_share)[rejected].sum())
-    return power
+    cuts = _cuts(n, alpha)
+    few = np.where(cuts >= 0, special.bdtr(np.maximum(cuts, 0), counts, lost_share), 0.0)
+    many = np.where(cuts >= 0, special.bdtrc(counts - cuts - 1, counts, lost_share), 0.0)
+    return float((weights * (few + many)).sum())
+
+
+@lru_cache(maxsize=256)
+def _cuts(n: int, alpha: float) -> Floats:
+    """Return for 0..n discordant pairs the largest minority that is still significant, else -1."""
+    from scipy import special
+
+    cuts = np.full(n + 1, -1.0)
+    for m in range(1, n + 1):
+        below = special.bdtr(np.arange(m // 2 + 1), m, 0.5) * 2 <= alpha
+        cuts[m] = int(below.sum()) - 1
+    return cuts
+
+
+def _binomial(k: NDArray[np.int64], n: int, p: float) -> Floats:
+    from scipy import special
+
+    choices = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+    mass: Floats = np.exp(choices + special.xlogy(k, p) + special.xlog1py(n - k, -p))
+    return mass
 
 
 def detectable_drop(

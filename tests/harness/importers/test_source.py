@@ -253,3 +253,18 @@ def test_json_lines_are_not_read_whole_to_tell_their_format(tmp_path: Path) -> N
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < path.stat().st_size / 4
+
+
+def test_what_is_too_large_to_hold_is_refused_with_its_size(
+    source: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Limits made small here: a value of the limit is read, one byte more is refused."""
+    monkeypatch.setattr("ctxeng.harness.importers.source.MAX_JSON_BYTES", 10)
+    monkeypatch.setattr("ctxeng.harness.importers.source.MAX_MEMBER_BYTES", 10)
+    packed = archive(tmp_path / "x.zip", small=b'"12345678"', large=b'"123456789"')
+    assert Source(source(b'"12345678"', name="a.json")).json == "12345678"
+    assert Source(packed).member_json("small.json") == "12345678"
+    with pytest.raises(DatasetError, match=r"at most 10 bytes, got 11 .*Split it first"):
+        _ = Source(source(b'"123456789"', name="b.json")).json
+    with pytest.raises(DatasetError, match=r"at most 10 bytes, got more .*x\.zip!large\.json"):
+        Source(packed).member("large.json")

@@ -22,7 +22,7 @@ run: .venv/.installed  ## install, then measure recall by position on the bundle
 	$(BIN)/python -m ctxeng run experiments/quickstart.toml
 
 test: .venv/.dev  ## install the dev extras and run the whole test suite
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
 
 lint: .venv/.dev  ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check ctxeng tests examples benchmarks

@@ -155,7 +155,8 @@ async def mark_stale(
         await connection.execute(
             f"WITH marked AS (UPDATE {table} SET status = 'stale', stale_from_seq = "
             "CASE WHEN status = 'stale' AND %(from_seq)s::bigint IS NOT NULL THEN stale_from_seq "
-            "ELSE %(from_seq)s::bigint END WHERE artifact_id = ANY(%(ids)s) RETURNING conversation_id) "
+            "ELSE %(from_seq)s::bigint END WHERE artifact_id = ANY(%(ids)s) "
+            "RETURNING conversation_id) "
             "UPDATE conversations SET stamp = stamp + 1 "
             "WHERE conversation_id IN (SELECT conversation_id FROM marked)".encode(),
             {"ids": list(artifact_ids), "from_seq": from_seq},

@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from ctxeng.cli import main
 from ctxeng.cli.app import app
+from tests.support.databases import remove_database
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -59,6 +60,7 @@ def test_python_of_the_readme_runs(code: str, tmp_path: Path) -> None:
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120,
         check=False,
     )  # fmt: skip
+    remove_database(tmp_path)
     assert done.returncode == 0, done.stderr
     assert "question" in done.stdout
 

@@ -6,7 +6,13 @@ import importlib
 
 from ctxeng.cli.app import run_app
 
-COMMANDS = ("workspace_commands", "probe_commands", "run_commands", "report_commands")
+COMMANDS = (
+    "workspace_commands",
+    "probe_commands",
+    "score_commands",
+    "run_commands",
+    "report_commands",
+)
 
 
 def register() -> None:

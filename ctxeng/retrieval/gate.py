@@ -32,8 +32,9 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _EXACT = re.compile(
-    r"\b(?:exact(?:ly)?|precise(?:ly)?|verbatim|word for word|wording|quote|which (?:of|file|function|"
-    r"port|version|ticket|branch|table|endpoint|address|date|day|number|name|colou?r|model)|"
+    r"\b(?:exact(?:ly)?|precise(?:ly)?|verbatim|word for word|wording|quote|"
+    r"which (?:of|file|function|port|version|ticket|branch|table|endpoint|address|date|"
+    r"day|number|name|colou?r|model)|"
     r"what (?:was|were|is|are|s|did|time|date|day|number|port|version|name|kind|type|colou?r|size)|"
     r"(?:what|who|when|where|whose name)['’]s|"
     r"how (?:much|many|long|old|far|often)|when (?:was|is|did|does|do|are|were)|who (?:said|is|was|"

@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ import pytest
 
 from ctxeng.cli import main
 from ctxeng.cli.workspaces import lay_out
+from tests.support.databases import remove_database
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SMALL = """
@@ -135,9 +135,7 @@ def make_workspace(tmp_path: Path) -> Iterator[Callable[[str], Workspace]]:
 
     yield make
     for path in made:
-        note = path / ".ctxeng" / "database-location.txt"
-        if note.is_file():
-            shutil.rmtree(note.read_text("utf-8").strip(), ignore_errors=True)
+        remove_database(path)
 
 
 @pytest.fixture

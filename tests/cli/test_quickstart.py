@@ -15,6 +15,7 @@ from ctxeng.harness.probes.io import check_against, read_probes
 from ctxeng.harness.scoring.lint import lint
 from ctxeng.harness.sessions.io import load_dataset
 from tests.cli.conftest import Outcome, Workspace
+from tests.support.databases import remove_database
 
 BUNDLED = sample_root() / "datasets" / "bundled"
 PROBES = sample_root() / "probes" / "bundled.jsonl"
@@ -28,6 +29,7 @@ def quickstart(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
     lay_out(home / "demo")
     done = Workspace(path=home / "demo").run("run", "experiments/quickstart.toml", "--json")
+    remove_database(home / "demo")
     assert done.code == 0, done.err
     return done
 

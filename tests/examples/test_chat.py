@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.support.databases import remove_database
 
 CHAT = Path(__file__).resolve().parents[2] / "examples" / "chat.py"
 LINES = "The cabinet order is CB-20418.\nThe tiles come from Faenza.\nWhich is the cabinet order?\n"
@@ -18,8 +19,7 @@ def test_the_chat_answers_from_what_was_said_and_remembers_it_next_time(tmp_path
     assert "CB-20418" in first.stdout.splitlines()[-1]
     second = talk(tmp_path, "Where do the tiles come from?\n")
     assert "Faenza" in second.stdout
-    shutil.rmtree((tmp_path / ".ctxeng" / "database-location.txt").read_text("utf-8").strip()
-                  if (tmp_path / ".ctxeng" / "database-location.txt").exists() else tmp_path)  # fmt: skip
+    remove_database(tmp_path)
 
 
 def test_the_chat_is_at_most_sixty_lines() -> None:

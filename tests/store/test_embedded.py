@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -272,15 +273,43 @@ def test_a_killed_server_is_started_again(used: Place) -> None:
     assert asked(embedded.attach(used.workspace), "SELECT n FROM precious") == 7
 
 
-def test_processes_with_other_environments_meet(
-    used: Place, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+@pytest.fixture
+def aside() -> Iterator[Path]:
+    """Give a temporary folder that, unlike pytest's, an unprivileged user can reach."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o711)
+        yield Path(folder)
+
+
+def test_processes_with_other_environments_meet(used: Place, aside: Path) -> None:
     """A process whose temporary folders are others finds the running server."""
-    aside = str(tmp_path_factory.mktemp("x"))
-    other = used.user(TMPDIR=aside, XDG_RUNTIME_DIR=aside)
+    other = used.user(TMPDIR=str(aside), XDG_RUNTIME_DIR=str(aside))
     assert other.do("attach") == str(used.base / "pg18")
-    assert asked(embedded.attach(used.workspace), "SELECT 1") == 1
+    layout = embedded.attach(used.workspace)
+    assert layout.sockets.is_relative_to(aside)
+    assert asked(layout, "SELECT 1") == 1
     assert other.do("query SELECT 1") == "1"
+
+
+def test_a_folder_that_is_not_ours_holds_no_sockets(
+    used: Place, aside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A runtime folder that is closed to the server, or that a stranger made first, is passed over."""
+    closed = aside / "closed"
+    closed.mkdir(mode=0o700)
+    monkeypatch.setenv(
+        "XDG_RUNTIME_DIR", str(closed if os.geteuid() == 0 else aside / "missing" / "x")
+    )
+    if os.geteuid() == 0:
+        squatted = aside / "squatted"
+        squatted.mkdir()
+        (squatted / "ctxeng-0").mkdir()
+        shutil.chown(squatted / "ctxeng-0", "nobody")
+        monkeypatch.setattr(tempfile, "tempdir", str(squatted))
+    layout = embedded.attach(used.workspace)
+    assert asked(layout, "SELECT 1") == 1
+    assert layout.sockets.parent.stat().st_uid == os.geteuid()
+    assert os.geteuid() != 0 or not layout.sockets.is_relative_to(aside)
 
 
 def test_every_attach_needs_its_detach(used: Place) -> None:
@@ -322,9 +351,13 @@ def test_a_forked_process_is_a_user_of_its_own(used: Place) -> None:
 
 def test_a_pid_file_may_name_a_stranger(used: Place) -> None:
     """A pid file left by a dead server, its number now another process's, is cleared away."""
-    mine = f"{os.getpid()}\n{used.base}/pg18\n1\n5432\n"
-    (used.base / "pg18" / "postmaster.pid").write_text(mine)
-    assert asked(embedded.attach(used.workspace), "SELECT 1") == 1
+    account = {"user": embedded.UNPRIVILEGED} if os.geteuid() == 0 else {}
+    with subprocess.Popen(["sleep", "600"], **account) as stranger:  # type: ignore[call-overload]
+        left = f"{stranger.pid}\n{used.base}/pg18\n1\n5432\n"
+        (used.base / "pg18" / "postmaster.pid").write_text(left)
+        assert asked(embedded.attach(used.workspace), "SELECT 1") == 1
+        assert stranger.poll() is None
+        stranger.kill()
 
 
 def test_a_server_that_cannot_start_names_its_log(used: Place) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -145,9 +146,18 @@ async def test_timestamps_are_kept_to_the_microsecond(store: Store) -> None:
     assert {moment.tzinfo for moment in read if moment is not None} == {UTC}
 
 
-async def test_a_timestamp_without_a_zone_counts_as_utc(store: Store) -> None:
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="needs tzset")
+async def test_a_timestamp_without_a_zone_counts_as_utc(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A naive timestamp is taken as UTC, whatever the zone of the machine."""
-    stored = await store.append("c", "user", "hello", timestamp=datetime(2026, 1, 2, 3, 4))
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        stored = await store.append("c", "user", "hello", timestamp=datetime(2026, 1, 2, 3, 4))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
     assert stored.timestamp == datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     assert await store.messages("c") == [stored]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from ctxeng.harness.importers.run import import_paths
 from ctxeng.harness.probes.io import read_probes
 from ctxeng.harness.scoring.lint import lint
 from ctxeng.harness.sessions.io import load_dataset
+from tests.support.databases import remove_database
 
 CODING_SESSION = "ae4a77f8-aedd-4bc1-888f-c94edc91af04"
 CODING_PROBES = Path(__file__).resolve().parents[2] / "data" / "claude_code_probes.jsonl"
@@ -41,9 +41,7 @@ budget = {{ total_tokens = {total}, reserve_tokens = 500 }}
 def home(tmp_path: Path) -> Iterator[Path]:
     """Return an empty workspace; its database is removed afterwards."""
     yield tmp_path
-    note = tmp_path / ".ctxeng" / "database-location.txt"
-    if note.is_file():
-        shutil.rmtree(note.read_text("utf-8").strip(), ignore_errors=True)
+    remove_database(tmp_path)
 
 
 async def measured(

@@ -56,7 +56,7 @@ def _database(home: Path) -> Check:
             return (
                 f"{where}, PostgreSQL {can.server_version // 10000}; vector search "
                 f"{'yes' if can.vector else 'no: lexical retrieval only'}; trigram search "
-                f"{'yes' if can.trigram else 'no'}"
+                f"{'yes' if can.trigram else 'no (a help with typing errors, not needed)'}"
             )
 
     return Check(name="database", ok=True, detail=asyncio.run(look()))
@@ -75,8 +75,8 @@ def _embedder(home: Path) -> Check:
 def _tokenizer(home: Path) -> Check:
     from ctxeng.tokens import open_counter
 
-    counted = open_counter("tiktoken").count("a short text")
-    return Check(name="tokenizer", ok=counted > 0, detail="tiktoken vocabulary found, offline")
+    counted = open_counter("cl100k").count("a short text")
+    return Check(name="tokenizer", ok=counted > 0, detail="cl100k vocabulary found, offline")
 
 
 def _samples(home: Path) -> Check:

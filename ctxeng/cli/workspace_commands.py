@@ -30,7 +30,9 @@ def init(
 
 @app.command("import")
 def import_(
-    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="locomo, claude-code, …")],
+    format_name: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="auto, or a format (README).")
+    ],
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders.")],
     out: Annotated[Path, typer.Option(help="Dataset folder to write.")],
     view: Annotated[

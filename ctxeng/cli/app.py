@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import typer
 
@@ -45,12 +46,21 @@ def run_app() -> None:
         app()
     except CtxengError as error:
         fail(str(error))
+    except SystemExit as stop:
+        if stop.code == EXIT_INTERRUPTED:
+            interrupted()
+        raise
     except KeyboardInterrupt:
-        sys.stderr.write("ctxeng: interrupted; run the same command again to go on\n")
-        sys.exit(EXIT_INTERRUPTED)
+        interrupted()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+
+
+def interrupted() -> NoReturn:
+    """Say that an interrupted command can be given again, and exit with 130."""
+    sys.stderr.write("ctxeng: interrupted; run the same command again to go on\n")
+    sys.exit(EXIT_INTERRUPTED)
 
 
 def fail(message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from ctxeng.cli.app import run_app
+from ctxeng.cli.app import interrupted, run_app
 
 COMMANDS = (
     "workspace_commands",
@@ -23,5 +23,8 @@ def register() -> None:
 
 def run() -> None:
     """Run the command line."""
-    register()
+    try:
+        register()
+    except KeyboardInterrupt:
+        interrupted()
     run_app()

@@ -7,15 +7,24 @@ every three episodes, and the budget shares of the first article.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+LARGEST = 2**53  # what every JSON reader keeps exactly
 
 
 class Section(BaseModel):
     """Base of every settings table: frozen, and strict about its keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="after")
+    def _representable(self) -> Self:
+        for name, value in self:
+            if isinstance(value, int) and abs(value) > LARGEST:
+                raise ValueError(f"{name} must be at most {LARGEST}, got {value}")
+        return self
 
 
 class WindowSettings(Section):

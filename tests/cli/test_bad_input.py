@@ -41,6 +41,8 @@ def check_one_line(outcome: Outcome, *parts: str) -> None:
         ('"probes/small.jsonl"', '"probes/nowhere.jsonl"', ("probes", "nowhere.jsonl")),
         ('embedder = "hashing"', 'embedder = "word2vec"', ("embedder must be", "word2vec")),
         ("[models]", "[models", ("small.toml", "TOML")),
+        ("threshold_tokens = 400", "threshold_tokens = 99999999999999999999", ("must be at most",)),
+        ('name = "small"', 'name = "small"\nseed = 99999999999999999999', ("must be at most",)),
     ],
 )
 def test_a_faulty_experiment_file_is_one_line(
@@ -59,6 +61,12 @@ def test_a_faulty_experiment_file_is_one_line(
          ("session_id must name a loaded session", "nobody")),
         ("probes/small.jsonl", PROBE.replace("SESSION", "marathon-plan").replace("SEQ", "999"),
          ("seqs must lie in 0..69", "999")),
+        ("probes/small.jsonl", PROBE.replace("SESSION", "marathon-plan").replace("SEQ", "3")
+         .replace('"kind"', '"ask_at_seq": 1, "kind"'), ("evidence must not lie after ask_at_seq",)),
+        ("probes/small.jsonl", PROBE.replace("SESSION", "marathon-plan").replace("SEQ", "3")
+         .replace('"1"', '"  "'), ("expect must be",)),
+        ("probes/small.jsonl", PROBE.replace("SESSION", "marathon-plan").replace("SEQ", "3")
+         .replace('"number"', '["x"]'), ("kind must be one of",)),
         ("probes/small.jsonl", "{not json\n", ("small.jsonl:1",)),
         ("probes/small.jsonl", "", ("at least one accepted probe",)),
         ("datasets/bundled/sessions/marathon-plan.jsonl", EMPTY_SESSION, ("marathon-plan.jsonl",)),

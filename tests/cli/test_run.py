@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -116,3 +117,21 @@ def test_another_embedder_in_the_same_workspace_just_works(workspace: Workspace)
     file.write_text(text, "utf-8")
     second = workspace.call(*arguments)
     assert (first.code, second.code) == (0, 0), first.err + second.err
+
+
+def test_an_interrupted_run_says_how_to_go_on(workspace: Workspace) -> None:
+    """Ctrl-C: one line, exit code 130, and the same command finishes the work."""
+    running = subprocess.Popen(
+        workspace.command("run", "experiments/small.toml", "--json"),
+        cwd=workspace.path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(2.5)
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130, said
+    assert said == "ctxeng: interrupted; run the same command again to go on\n"
+    assert workspace.run("run", "experiments/small.toml", "--json").code == 0

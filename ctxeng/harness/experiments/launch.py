@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import platform
+import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -134,9 +135,14 @@ async def run_prepared(
     async with _opened(prepared, options) as (plan, store):
         processes = _processes(prepared, options)
         if processes > 1 and not PartialRun(plan.scratch).has_all(unit_names(plan)):
-            await asyncio.to_thread(
-                _replay_ahead, prepared, options, plan, processes=processes, progress=progress
-            )
+            stop = threading.Event()
+            try:
+                await asyncio.to_thread(
+                    _replay_ahead, prepared, options, plan,
+                    processes=processes, progress=progress, stop=stop,
+                )  # fmt: skip
+            finally:
+                stop.set()
         rows = await replay(plan, store=store, progress=progress)
     experiment = prepared.experiment
     run_id = f"{experiment.name}-{started:%Y%m%dT%H%M%S}-{plan.key[:6]}{plan.run_token[:4]}"
@@ -190,6 +196,7 @@ def _replay_ahead(
     *,
     processes: int,
     progress: Progress | None,
+    stop: threading.Event,
 ) -> None:
     """Play shares of the sessions in processes; they leave finished units behind.
 
@@ -210,6 +217,7 @@ def _replay_ahead(
         ],
         processes=processes,
         on_poll=show,
+        stop=stop,
     )
 
 

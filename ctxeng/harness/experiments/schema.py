@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from ctxeng.core.settings import LARGEST
 
 Control = Literal["full", "none", "oracle", "restated", "verbatim"]
 CONTROLS: tuple[Control, ...] = ("full", "none", "oracle", "restated", "verbatim")
@@ -14,6 +16,13 @@ class Table(BaseModel):
     """Base of the tables of an experiment file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="after")
+    def _representable(self) -> Self:
+        for name, value in self:
+            if isinstance(value, int) and abs(value) > LARGEST:
+                raise ValueError(f"{name} must be at most {LARGEST}, got {value}")
+        return self
 
 
 class ModelsTable(Table):

@@ -7,9 +7,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any
 
 POLL_SECONDS = 0.2
@@ -21,6 +22,7 @@ def run_ahead(
     *,
     processes: int,
     on_poll: Callable[[], None],
+    stop: threading.Event,
 ) -> None:
     """Call ``task`` once for each argument tuple, in order, over some processes; wait for the end.
 
@@ -29,6 +31,7 @@ def run_ahead(
     Args:
         task: a module-level function; it must leave its result on disk.
         on_poll: called a few times a second, for progress.
+        stop: once set, the workers are ended and the call returns.
     """
     pool = ProcessPoolExecutor(
         max_workers=processes,
@@ -37,8 +40,9 @@ def run_ahead(
         initargs=(os.getpid(),),
     )
     try:
-        pending = {pool.submit(task, *given) for given in arguments}
-        while pending:
+        with _interrupts_held():
+            pending = {pool.submit(task, *given) for given in arguments}
+        while pending and not stop.is_set():
             done, pending = wait(pending, timeout=POLL_SECONDS)
             for future in done:
                 future.result()
@@ -47,6 +51,22 @@ def run_ahead(
         return
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+        if stop.is_set():
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Start processes that never see an interrupt, not even while they start: it is ours."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _live_with_parent(parent: int) -> None:

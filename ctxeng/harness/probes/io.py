@@ -156,7 +156,8 @@ def faults_of(record: Any) -> list[str]:
     faults = [
         f"{key} must be text that is not empty, got {record.get(key)!r}. Add it."
         for key in _REQUIRED
-        if not isinstance(record.get(key), str) or not record[key].strip()
+        if not (isinstance(record.get(key), str) and record[key].strip())
+        and not (key == "kind" and key in record)  # told below, with the kinds there are
     ]
     unknown = sorted(record.keys() - set(_REQUIRED) - set(_OPTIONAL))
     if unknown:
@@ -179,7 +180,7 @@ def _value_faults(record: Mapping[str, Any]) -> list[str]:
     checks: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
         ("kind", f"one of {', '.join(KINDS)}", lambda v: v in KINDS),
         ("evidence", "a list of [from_seq, to_seq] pairs with from <= to", _is_spans),
-        ("expect", "a list of lists of text", _is_groups),
+        ("expect", "a list of lists of text that is not empty", _is_groups),
         ("forbid", "a list of text", _is_texts),
         ("answerable", "true or false", lambda v: isinstance(v, bool)),
         ("ask_at_seq", "an integer, 0 or more", lambda v: v is None or _is_seq(v)),
@@ -202,6 +203,13 @@ def _rule_faults(record: Mapping[str, Any]) -> list[str]:
         return [
             f"answerable must be false for kind absent and true for others, got {answerable!r} "
             f"for kind {record['kind']}. Mend one of the two."
+        ]
+    asked = record.get("ask_at_seq")
+    late = [span for span in record.get("evidence", ()) if asked is not None and span[1] > asked]
+    if late:
+        return [
+            f"evidence must not lie after ask_at_seq {asked}, got {late[0]!r}. Ask later, or mend "
+            "the evidence."
         ]
     if answerable and not record.get("expect") and record.get("status") != "excluded":
         return ["expect must hold at least one group of values, got none. Add what a right "
@@ -228,7 +236,9 @@ def _is_texts(value: Any) -> bool:
 
 
 def _is_groups(value: Any) -> bool:
-    return isinstance(value, list) and all(_is_texts(group) and group for group in value)
+    return isinstance(value, list) and all(
+        _is_texts(group) and group and all(text.strip() for text in group) for group in value
+    )
 
 
 def _all(faults: Sequence[str]) -> str:

@@ -57,16 +57,18 @@ def probes(draw: st.DrawFn) -> Probe:
     kind = draw(st.sampled_from(KINDS))
     answerable = kind != "absent"
     group = st.lists(words, min_size=1, max_size=2).map(tuple)
+    evidence = tuple(draw(st.lists(spans, max_size=3)))
+    last = max((span.to_seq for span in evidence), default=0)
     return Probe(
         probe_id=draw(words),
         session_id=draw(words),
         question=draw(words),
         kind=kind,  # type: ignore[arg-type]
-        evidence=tuple(draw(st.lists(spans, max_size=3))),
+        evidence=evidence,
         expect=tuple(draw(st.lists(group, min_size=answerable, max_size=3))),
         forbid=tuple(draw(st.lists(words, max_size=2))),
         answerable=answerable,
-        ask_at_seq=draw(st.one_of(st.none(), st.integers(0, 50))),
+        ask_at_seq=draw(st.one_of(st.none(), st.integers(last, last + 50))),
         language=draw(st.sampled_from(("en", "ja", "ko", "und"))),
         author=draw(st.one_of(st.just(""), words)),
         status=draw(st.sampled_from(STATUSES)),  # type: ignore[arg-type]
@@ -140,7 +142,7 @@ def test_a_bare_probe_leaves_optional_fields_out() -> None:
         ({"question": "  "}, ["question must be text that is not empty"]),
         ({"session_id": 5}, ["session_id must be text that is not empty, got 5"]),
         ({"kind": "colour"}, ["kind must be one of preference, rejection"]),
-        ({"kind": ["number"]}, ["kind must be text", "kind must be one of"]),
+        ({"kind": ["number"]}, ["kind must be one of"]),
         ({"evidence": [[2, 1]]}, ["evidence must be a list of [from_seq, to_seq] pairs"]),
         ({"evidence": [[1]]}, ["evidence must be"]),
         ({"evidence": [[-1, 1]]}, ["evidence must be"]),

@@ -61,6 +61,7 @@ class Summary:
     by_kind: tuple[RecallRow, ...]
     by_category: tuple[RecallRow, ...]
     by_language: tuple[RecallRow, ...]
+    by_depth: tuple[RecallRow, ...]
     activity: tuple[Activity, ...]
     survival: tuple[Survival, ...]
     losses: Mapping[str, Mapping[str, int]]
@@ -104,6 +105,7 @@ def summarise(run: RunFolder) -> Summary:
         by_kind=tuple(grouped_rows(cells, names, lambda cell: cell["kind"])),
         by_category=tuple(grouped_rows(cells, names, lambda cell: cell["category"])),
         by_language=tuple(grouped_rows(cells, names, lambda cell: cell["language"])),
+        by_depth=tuple(grouped_rows(cells, names, _depth_band)),
         activity=tuple(activity),
         survival=tuple(_survival(name, cells) for name in names),
         losses={name: _losses(name, cells) for name in names},
@@ -135,6 +137,14 @@ def _costs(found: Sequence[Mapping[str, Any]]) -> list[Cost]:
         )
         for row in found
     ]
+
+
+def _depth_band(cell: Mapping[str, Any]) -> str | None:
+    """Return the fifth of the session in which the fact is stated."""
+    if cell["depth"] is None:
+        return None
+    low = min(4, int(cell["depth"] * 5)) * 20
+    return f"{low:02d}-{low + 20} % of the session"
 
 
 def _survival(arm: str, cells: Sequence[Mapping[str, Any]]) -> Survival:

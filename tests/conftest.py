@@ -17,6 +17,11 @@ HASHING = EmbeddingSpec(embedder_id="hashing-384", dimensions=384)
 TABLES = "conversations"
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes by their argument: made bytes may differ in each worker that collects them."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(scope="session")
 def worker(worker_id: str) -> str:
     """Return the name of this pytest-xdist worker."""

@@ -14,6 +14,14 @@ Script = Literal["latin", "kana", "han", "hangul", "cyrillic", "other", "none"]
 
 REPEAT_SHARE = 0.98
 DRIFT_SHARE = 0.2
+_SCRIPTS: tuple[tuple[str, Script], ...] = (
+    ("LATIN", "latin"),
+    ("HIRAGANA", "kana"),
+    ("KATAKANA", "kana"),
+    ("CJK", "han"),
+    ("HANGUL", "hangul"),
+    ("CYRILLIC", "cyrillic"),
+)
 _WORDS = re.compile(r"\w+", re.UNICODE)
 
 
@@ -60,17 +68,7 @@ def drifted(summary: str, sources: Sequence[str]) -> bool:
 
 def _script(character: str) -> Script:
     name = unicodedata.name(character, "")
-    for prefix, script in (
-        ("LATIN", "latin"),
-        ("HIRAGANA", "kana"),
-        ("KATAKANA", "kana"),
-        ("CJK", "han"),
-        ("HANGUL", "hangul"),
-        ("CYRILLIC", "cyrillic"),
-    ):
-        if name.startswith(prefix):
-            return script  # type: ignore[return-value]
-    return "other"
+    return next((script for prefix, script in _SCRIPTS if name.startswith(prefix)), "other")
 
 
 def _same_words(text: str, source: str) -> bool:

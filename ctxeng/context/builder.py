@@ -12,7 +12,7 @@ from ctxeng.context.recent import FittedRecent, fit_recent
 from ctxeng.context.sections import finest_mix, frame_tokens, framed, priced
 from ctxeng.context.snapshot import Snapshot, SnapshotReader
 from ctxeng.core.artifacts import Artifact
-from ctxeng.core.context import Block, Context, LeftOut
+from ctxeng.core.context import Block, Context, LeftOut, LeftOutReason
 from ctxeng.core.errors import BudgetTooSmall
 from ctxeng.core.messages import Message
 from ctxeng.core.protocols import TokenCounter
@@ -283,8 +283,8 @@ class ContextBuilder:
         blocks = _in_prompt_order([*fixed, *background, *tail.kept, *recent.kept, *pinned])
         blocks = _with_breakpoint(blocks, self._min_cacheable_tokens)
         shown = {seq for b in blocks if b.is_raw for seq in b.message_seqs}
-        reason = "keep_raw" if snapshot.head.keep_raw else "over_budget"
-        dropped = [left_out(b, reason) for b in (*tail.dropped, *recent.dropped)]  # type: ignore[arg-type]
+        reason: LeftOutReason = "keep_raw" if snapshot.head.keep_raw else "over_budget"
+        dropped = [left_out(b, reason) for b in (*tail.dropped, *recent.dropped)]
         budget = self._settings.budget
         return Context(
             conversation_id=snapshot.head.conversation_id,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,7 +176,7 @@ async def search_lexical(
 
 
 def bm25(
-    postings: Sequence[Sequence[object]], *, count: int, mean_length: float
+    postings: Iterable[tuple[str, int, int, int]], *, count: int, mean_length: float
 ) -> dict[int, float]:
     """Return the BM25 score of every message that holds a term.
 
@@ -188,7 +188,7 @@ def bm25(
     """
     by_term: dict[str, list[tuple[int, int, int]]] = {}
     for term, seq, frequency, length in postings:
-        by_term.setdefault(str(term), []).append((seq, frequency, length))  # type: ignore[arg-type]
+        by_term.setdefault(term, []).append((seq, frequency, length))
     scores: dict[int, float] = {}
     for rows in by_term.values():
         idf = math.log(1 + (count - len(rows) + 0.5) / (len(rows) + 0.5))

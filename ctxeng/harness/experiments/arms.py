@@ -11,6 +11,7 @@ from ctxeng.core.errors import SettingsError
 from ctxeng.core.settings import BudgetSettings, StrategySettings, WindowSettings
 from ctxeng.harness.experiments.schema import Control, ExperimentFile, SweepTable
 from ctxeng.harness.replay.plan import Arm
+from ctxeng.harness.replay.runner import WHOLE_HISTORY
 from ctxeng.strategies.builtin import settings_for
 
 UNLIMITED = BudgetSettings(total_tokens=None)
@@ -47,7 +48,7 @@ def control_arm(name: Control, reference: StrategySettings) -> Arm:
     """Return a control: settings of the ordinary builder, never a second path to a prompt."""
     match name:
         case "full":
-            settings = StrategySettings(window=WindowSettings(tokens=None), budget=UNLIMITED)
+            return WHOLE_HISTORY
         case "none" | "oracle":
             settings = StrategySettings(window=NO_WINDOW, budget=UNLIMITED)
         case "restated":

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator
 
-from ctxeng.core.settings import LARGEST
+from ctxeng.core.settings import Section
 
 Control = Literal["full", "none", "oracle", "restated", "verbatim"]
 CONTROLS: tuple[Control, ...] = ("full", "none", "oracle", "restated", "verbatim")
 
 
-class Table(BaseModel):
-    """Base of the tables of an experiment file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @model_validator(mode="after")
-    def _representable(self) -> Self:
-        for name, value in self:
-            if isinstance(value, int) and abs(value) > LARGEST:
-                raise ValueError(f"{name} must be at most {LARGEST}, got {value}")
-        return self
-
-
-class ModelsTable(Table):
+class ModelsTable(Section):
     """Which model plays which role; ``offline`` is the built-in baseline, ``none`` asks nobody."""
 
     reader: str = "offline"
@@ -41,7 +28,7 @@ class ModelsTable(Table):
     extra: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 
-class ReplicatesTable(Table):
+class ReplicatesTable(Section):
     """How often each random role is repeated. A deterministic model needs one."""
 
     summariser: int = Field(default=1, ge=1)
@@ -49,14 +36,14 @@ class ReplicatesTable(Table):
     judge: int = Field(default=1, ge=1)
 
 
-class LimitsTable(Table):
+class LimitsTable(Section):
     """Where a run stops before it spends more."""
 
     max_calls: int | None = Field(default=None, ge=0)
     max_cost_usd: float | None = Field(default=None, ge=0)
 
 
-class GateTable(Table):
+class GateTable(Section):
     """The nightly non-inferiority gate: how much recall may drop, and in which buckets."""
 
     margin_share: float = Field(default=0.05, gt=0, lt=1)
@@ -66,7 +53,7 @@ class GateTable(Table):
     min_probes: int = Field(default=40, ge=1)
 
 
-class SweepTable(Table):
+class SweepTable(Section):
     """A matrix over settings of one arm: every combination becomes an arm."""
 
     arm: str
@@ -83,7 +70,7 @@ class SweepTable(Table):
         return value
 
 
-class ArmTable(Table):
+class ArmTable(Section):
     """One arm: a built-in strategy, and the settings it changes."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -96,7 +83,7 @@ class ArmTable(Table):
         return dict(self.__pydantic_extra__ or {})
 
 
-class ExperimentFile(Table):
+class ExperimentFile(Section):
     """A whole experiment file."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")

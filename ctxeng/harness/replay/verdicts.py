@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctxeng.core.calls import ModelClient
+from ctxeng.core.calls import ModelClient, ModelRequest
 from ctxeng.core.errors import LimitReached, ModelError
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.replay.asking import Answered, Asked, Failed, NotAsked, Refused
@@ -103,10 +103,10 @@ async def _score_text(
 
 
 async def _ask_judge(
-    client: ModelClient, request: object
+    client: ModelClient, request: ModelRequest
 ) -> tuple[JudgeVerdict | None, str | None]:
     try:
-        return parse_verdict(await client.complete(request)), None  # type: ignore[arg-type]
+        return parse_verdict(await client.complete(request)), None
     except LimitReached:
         raise
     except ModelError as error:

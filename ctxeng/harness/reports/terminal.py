@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -137,11 +137,3 @@ def _activity_table(summary: Summary) -> Table:
 def percent(share: float | None) -> str:
     """Return a share as a whole per cent, ``-`` where undefined."""
     return "-" if share is None else f"{share:.0%}"
-
-
-def plain_lines(rows: Sequence[RecallRow]) -> list[str]:
-    """Return rows as tab-separated text, for logs and pipes."""
-    return [
-        "\t".join([r.arm, r.bucket, str(r.n), str(r.sessions), shown_share(r, _answers)])
-        for r in rows
-    ]

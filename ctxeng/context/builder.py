@@ -346,7 +346,7 @@ def _retrieval_record(found: Retrieval | None) -> dict[str, Any]:
         "ranked": [
             {"seq": f.seq, "score": round(f.score, 6)}
             | {name: round(term, 6) for name, term in f.terms.items()}
-            for f in found.ranked[:20]
+            for f in found.ranked
         ],
         "groups": [
             {"seqs": [m.seq for m in g.messages], "matched": list(g.matched_seqs),

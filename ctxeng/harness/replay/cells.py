@@ -9,6 +9,7 @@ from typing import Any
 from ctxeng.core.artifacts import Artifact
 from ctxeng.core.context import Context
 from ctxeng.core.messages import Message
+from ctxeng.harness.attribution.inputs import cuts_of
 from ctxeng.harness.attribution.loss import Trace, loss_stage
 from ctxeng.harness.attribution.position import Position, position
 from ctxeng.harness.probes.model import Probe
@@ -140,5 +141,7 @@ def _loss(arm: Arm, played: Played, measured: Measured, scored: Scored) -> str |
         value_in_context=measured.presence.value is True,
         right=is_right(scored.outcome),
         literal=probe.kind == "speaker" or measures.is_literal(probe, played.messages),
+        evidence={m.seq: m.text for m in played.messages if m.seq in probe.evidence_seqs},
+        cut=cuts_of(played.artifacts, played.inputs),
     )
     return loss_stage(trace)

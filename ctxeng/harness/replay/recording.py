@@ -1,11 +1,22 @@
-"""A model client that passes calls on and keeps one row for each."""
+"""Clients, summarisers and distillers that pass everything on and keep a row of each request."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ctxeng.core.calls import ModelClient, ModelRequest, ModelResponse
 from ctxeng.core.errors import ModelError
+from ctxeng.core.messages import Message
+from ctxeng.core.protocols import (
+    Distillation,
+    Distiller,
+    DistillTask,
+    Summariser,
+    Summary,
+    SummaryTask,
+)
+from ctxeng.harness.replay.rows import packed, ranges_of
 
 
 class RecordingClient:
@@ -43,3 +54,64 @@ def _response_columns(response: ModelResponse) -> dict[str, Any]:
         "latency_seconds": response.latency_seconds,
         "from_ledger": response.from_ledger,
     }
+
+
+class RecordingSummariser:
+    """Passes tasks to another summariser; every task becomes a row of the inputs table."""
+
+    def __init__(
+        self, summariser: Summariser, said: Sequence[Message], rows: list[dict[str, Any]]
+    ) -> None:
+        self._summariser = summariser
+        self._texts = {message.seq: message.text for message in said}
+        self._rows = rows
+        self.lossless = summariser.lossless
+        self.prompt_hash = summariser.prompt_hash
+
+    async def summarise(self, task: SummaryTask) -> Summary:
+        """Return the wrapped summariser's answer; a failure leaves a row with its error."""
+        cut = {m.seq: m.text for m in task.messages if m.text != self._texts.get(m.seq)}
+        row: dict[str, Any] = {
+            "kind": task.kind,
+            "level": task.level,
+            "from_seq": task.core_from_seq,
+            "to_seq": task.core_to_seq,
+            "seqs": packed(ranges_of([m.seq for m in task.messages])),
+            "cut": packed({str(seq): text for seq, text in cut.items()}),
+        }
+        try:
+            summary = await self._summariser.summarise(task)
+        except ModelError as error:
+            self._rows.append({**row, "error": f"{type(error).__name__}: {error}"})
+            raise
+        self._rows.append({**row, "text": summary.text})
+        return summary
+
+
+class RecordingDistiller:
+    """Passes tasks to another distiller; every task becomes a row of the inputs table."""
+
+    def __init__(self, distiller: Distiller, rows: list[dict[str, Any]]) -> None:
+        self._distiller = distiller
+        self._rows = rows
+        self.lossless = distiller.lossless
+        self.prompt_hash = distiller.prompt_hash
+
+    async def distil(self, task: DistillTask) -> Distillation:
+        """Return the wrapped distiller's answer; a failure leaves a row with its error."""
+        row: dict[str, Any] = {
+            "kind": "memory",
+            "level": 0,
+            "from_seq": task.sources[0][0],
+            "to_seq": task.sources[-1][1],
+            "seqs": packed([]),
+            "cut": packed({}),
+        }
+        try:
+            answer = await self._distiller.distil(task)
+        except ModelError as error:
+            self._rows.append({**row, "error": f"{type(error).__name__}: {error}"})
+            raise
+        said = "\n".join(item.text for item in answer.items if item.status == "active")
+        self._rows.append({**row, "text": said})
+        return answer

@@ -24,7 +24,10 @@ def relative_id(artifact_id: str, conversation_id: str) -> str:
 
 
 def context_row(context: Context, probe: Probe, *, build_seconds: float) -> dict[str, Any]:
-    """Return the contexts-table row: every block's provenance, texts by reference."""
+    """Return the contexts-table row: every block's provenance, texts by reference.
+
+    A text is written out only where no other table holds it: system text, shortened messages.
+    """
     return {
         "probe_id": probe.probe_id,
         "as_of": context.as_of,
@@ -96,17 +99,21 @@ def _block(block: Block, context: Context) -> dict[str, Any]:
     row: dict[str, Any] = {
         "kind": block.kind,
         "tokens": block.tokens,
-        "seqs": _ranges(block.message_seqs),
+        "seqs": ranges_of(block.message_seqs),
         "artifacts": [relative_id(a, context.conversation_id) for a in block.artifact_ids],
     }
     if block.shortened:
-        row |= {"shortened": True, "text": block.text}
+        row["shortened"] = True
+    if block.shortened or block.kind == "system":  # no other table holds these words
+        row["text"] = block.text
+    row |= {name: block.meta[name] for name in ("group", "score") if name in block.meta}
     if block.cache_breakpoint:
         row["cache_breakpoint"] = True
     return row
 
 
-def _ranges(seqs: Sequence[int]) -> list[list[int]]:
+def ranges_of(seqs: Sequence[int]) -> list[list[int]]:
+    """Return seqs as runs ``[first, last]``, in the order given."""
     ranges: list[list[int]] = []
     for seq in seqs:
         if ranges and seq == ranges[-1][1] + 1:

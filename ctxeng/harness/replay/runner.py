@@ -172,13 +172,15 @@ async def _unit(
         "cells": [about | {"is_control": arm.is_control} | row for row in cells],
         "contexts": [
             about
+            | {"replicate": replicate}
             | table_rows.context_row(built.context, built.probe, build_seconds=built.build_seconds)
-            for built in (prompts if replicate == 0 else ())
+            for built in prompts
         ],
         "artifacts": [
             about | {"replicate": replicate} | row
             for row in table_rows.artifact_rows(played.artifacts)
         ],
+        "inputs": [about | {"replicate": replicate} | dict(row) for row in played.inputs],
         "calls": [about | row for row in clients.rows()],
         "failures": [about | dict(row) for row in played.failures],
     }

@@ -13,7 +13,11 @@ from ctxeng.core.context import Context
 from ctxeng.core.messages import Message, Session
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.replay.plan import Arm, ReplayPlan
-from ctxeng.harness.replay.recording import RecordingClient
+from ctxeng.harness.replay.recording import (
+    RecordingClient,
+    RecordingDistiller,
+    RecordingSummariser,
+)
 from ctxeng.store import Store
 from ctxeng.strategies.wiring import Parts, wire
 
@@ -27,6 +31,7 @@ class Played:
     messages: tuple[Message, ...]
     artifacts: tuple[Artifact, ...]
     failures: tuple[Mapping[str, Any], ...]
+    inputs: tuple[Mapping[str, Any], ...] = ()
     model_error: str | None = None
 
 
@@ -52,11 +57,12 @@ async def play(
 ) -> Played:
     """Append a session message by message, compacting after each as production would."""
     conversation_id = f"{plan.run_token}/{arm.name}/{replicate}/{session.session_id}"
+    given: list[dict[str, Any]] = []
     parts = wire(
         arm.settings,
         store=store,
-        summariser=plan.summariser(arm, client),
-        distiller=plan.distiller(arm, client),
+        summariser=RecordingSummariser(plan.summariser(arm, client), session.messages, given),
+        distiller=RecordingDistiller(plan.distiller(arm, client), given),
         embedder=plan.embedder,
         counter=plan.counter,
         replicate=replicate,
@@ -73,6 +79,7 @@ async def play(
         messages=tuple(await store.messages(conversation_id)),
         artifacts=tuple(await store.all_artifacts(conversation_id)),
         failures=tuple({"kind": f.kind, "reason": f.reason, "at_seq": f.at_seq} for f in failures),
+        inputs=tuple(given),
         model_error=f"compaction {broken.kind}: {broken.reason}" if broken else None,
     )
 

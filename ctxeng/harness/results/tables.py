@@ -1,7 +1,8 @@
-"""The tables of a run: their columns, units and Parquet types. Schema version 1.
+"""The tables of a run: their columns, units and Parquet types. Schema version 2.
 
 History of the schema:
     1  first version
+    2  contexts of every summariser replicate, with their own texts; inputs, paraphrases
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # bucket: position under the reference arm; arm_bucket: under the cell's own arm.
 # depth: 0..1, where in the session the statement begins. tokens_from_end: tokens after it.
@@ -64,6 +65,7 @@ CONTEXTS: dict[str, str] = {
     "arm": "string",
     "session_id": "string",
     "probe_id": "string",
+    "replicate": "int32",
     "as_of": "int32",
     "tokens": "int64",
     "budget_tokens": "int64",
@@ -100,6 +102,37 @@ ARTIFACTS: dict[str, str] = {
     "prompt_hash": "string",
     "lossless": "bool",
     "meta": "string",
+}
+
+# What a summariser or distiller was handed, in the order of asking; texts by reference: ``seqs``
+# are messages of the session, ``cut`` holds those that were shortened to fit. ``text`` is what came
+# back, before the guards looked at it.
+INPUTS: dict[str, str] = {
+    "run_id": "string",
+    "arm": "string",
+    "session_id": "string",
+    "replicate": "int32",
+    "kind": "string",
+    "level": "int32",
+    "from_seq": "int32",
+    "to_seq": "int32",
+    "seqs": "string",
+    "cut": "string",
+    "text": "string",
+    "error": "string",
+}
+
+# What the optional judge of artifacts said: the artifact states the probe's fact in other words.
+PARAPHRASES: dict[str, str] = {
+    "run_id": "string",
+    "arm": "string",
+    "session_id": "string",
+    "replicate": "int32",
+    "probe_id": "string",
+    "artifact_id": "string",
+    "states_it": "bool",
+    "reason": "string",
+    "model": "string",
 }
 
 CALLS: dict[str, str] = {
@@ -160,6 +193,8 @@ TABLES: dict[str, dict[str, str]] = {
     "cells": CELLS,
     "contexts": CONTEXTS,
     "artifacts": ARTIFACTS,
+    "inputs": INPUTS,
+    "paraphrases": PARAPHRASES,
     "calls": CALLS,
     "failures": FAILURES,
     "messages": MESSAGES,

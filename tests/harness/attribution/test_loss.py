@@ -19,6 +19,7 @@ NOTHING = "They talked about the weather."
 AT = probe((7, 8))
 
 PLAIN = StrategySettings()
+LATE = StrategySettings.model_validate({"compaction": {"lag_messages": 40}})
 SEARCHING = StrategySettings.model_validate({"retrieval": {"enabled": True}})
 
 
@@ -129,7 +130,8 @@ def test_a_later_rewrite_cannot_have_lost_what_was_asked_before_it() -> None:
     """A version that becomes visible after the question was asked plays no part."""
     first = artifact("rolling", 0, 9, FACT, visible_from_seq=60)
     second = artifact("rolling", 0, 49, NOTHING, version=2, visible_from_seq=70)
-    assert stage_of(context(as_of=50), [first, second]) == "not_loaded"
+    assert stage_of(context(as_of=50), [first, second], settings=LATE) == "not_loaded"
+    assert stage_of(context(as_of=29), [first, second], settings=LATE) == "not_loaded"
 
 
 def test_lost_in_distillation() -> None:
@@ -162,7 +164,62 @@ def test_what_the_episode_lost_was_not_lost_in_distillation() -> None:
 )
 def test_not_loaded(hidden: Artifact) -> None:
     """An artifact that holds the value but is late, or stale, was not there to be loaded."""
-    assert stage_of(context(), [hidden]) == "not_loaded"
+    assert stage_of(context(), [hidden], settings=LATE) == "not_loaded"
+
+
+@pytest.mark.parametrize("lag", [0, 20])
+def test_what_was_written_after_the_question_had_not_been_reached(lag: int) -> None:
+    """Asked at 50, compacted at 60: no compactor had seen the message when the question came."""
+    written = artifact("episode", 6, 11, FACT, visible_from_seq=60 + lag)
+    settings = StrategySettings.model_validate({"compaction": {"lag_messages": lag}})
+    assert stage_of(context(as_of=50), [written], settings=settings) == "never_reached"
+
+
+def test_an_artifact_that_is_never_shown_is_not_loaded() -> None:
+    """Without a lag that ends, an artifact counts as written once its range has passed."""
+    hidden = artifact("episode", 6, 11, FACT, visible_from_seq=2**62)
+    settings = StrategySettings.model_validate({"compaction": {"lag_messages": None}})
+    assert stage_of(context(as_of=50), [hidden], settings=settings) == "not_loaded"
+    assert stage_of(context(as_of=10), [hidden], settings=settings) == "never_reached"
+
+
+def test_words_cut_from_a_compactors_input_never_reached_it() -> None:
+    """The message was shortened to fit the summariser, and the value fell in the hole."""
+    without = {LOSSY.artifact_id: {7: "予算は […cut…]"}}
+    within = {LOSSY.artifact_id: {7: f"{FACT} […cut…]"}}
+    built = context(made_of(LOSSY))
+    said = {7: f"予算は {FACT}", 8: "了解"}
+    assert stage_of(built, [LOSSY], cut=without, evidence=said) == "never_reached"
+    assert stage_of(built, [LOSSY], cut=within, evidence=said) == "lost_in_summary"
+
+
+def test_a_neighbour_of_the_statement_is_not_the_statement() -> None:
+    """The search found the acknowledgement, which does not say the value."""
+    built = context(raw(8, "retrieved"), retrieval=searched(8))
+    said = {7: FACT, 8: "了解"}
+    assert stage_of(built, settings=SEARCHING, evidence=said) == "not_retrieved"
+    cut = context(left_out=[left(raw(7, "retrieved"), "over_budget")], retrieval=searched(7, 8))
+    assert stage_of(cut, settings=SEARCHING, evidence=said) == "over_budget"
+
+
+def test_the_statement_alone_is_followed_through_summaries() -> None:
+    """Lost where it was said; that the acknowledgement's episode was cut is another matter."""
+    asked = probe((5, 6))
+    first, second = artifact("episode", 0, 5, NOTHING), artifact("episode", 6, 11, NOTHING)
+    built = context(made_of(first), left_out=[left(made_of(second), "over_budget")])
+    assert stage_of(built, [first, second], asked=asked, evidence={5: FACT, 6: "ok"}) == (
+        "lost_in_summary"
+    )
+
+
+def test_a_summary_that_says_it_in_other_words_did_not_lose_it() -> None:
+    """A judge found the fact in the artifact: shown, the reader had it; cut, the budget took it."""
+    told = frozenset({LOSSY.artifact_id})
+    shown, cut = context(made_of(LOSSY)), context(left_out=[left(made_of(LOSSY), "over_budget")])
+    assert stage_of(shown, [LOSSY], paraphrased=told) == "reader_missed"
+    assert stage_of(shown, [LOSSY], paraphrased=told, right=None) is None
+    assert stage_of(cut, [LOSSY], paraphrased=told) == "over_budget"
+    assert stage_of(cut, [LOSSY], paraphrased=told, literal=False) == "over_budget"
 
 
 def test_gated() -> None:
@@ -254,7 +311,8 @@ def test_an_acknowledgement_without_the_value_does_not_rewrite_it() -> None:
     asked = probe((5, 6))
     first = artifact("episode", 0, 5, FACT, visible_from_seq=120)
     second = artifact("episode", 6, 11, NOTHING)
-    assert stage_of(context(made_of(second)), [first, second], asked=asked) == "not_loaded"
+    built = context(made_of(second))
+    assert stage_of(built, [first, second], asked=asked, settings=LATE) == "not_loaded"
 
 
 def test_of_several_lost_values_the_first_lost_one_decides() -> None:

@@ -118,7 +118,7 @@ def test_artifacts_that_are_not_visible_yet_are_not_measured() -> None:
     late = [artifact("episode", 6, 11, "3,000円", visible_from_seq=18)]
     row = row_of(context(as_of=17), late, scored=MISSED)
     assert (row["arm_bucket"], row["rounds"], row["value_in_artifact"]) == ("gap", 0, None)
-    assert row["loss_stage"] == "not_loaded"
+    assert row["loss_stage"] == "never_reached", "written at 18, asked at 17"
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def unpacked(row: dict[str, Any], column: str) -> Any:
 
 
 def test_a_context_row_tells_where_every_block_came_from() -> None:
-    """Ranges of seqs and relative artifact ids; texts stay in the other tables."""
+    """Ranges of seqs and relative artifact ids; texts stay in the other tables if they are there."""
     built = context(
         Block(kind="system", text="You are kind.", tokens=4, cache_breakpoint=True),
         made_of(EPISODE),
@@ -66,7 +66,14 @@ def test_a_context_row_tells_where_every_block_came_from() -> None:
     )
     row = context_row(built, probe((7, 8)), build_seconds=0.25)
     assert unpacked(row, "blocks") == [
-        {"kind": "system", "tokens": 4, "seqs": [], "artifacts": [], "cache_breakpoint": True},
+        {
+            "kind": "system",
+            "tokens": 4,
+            "seqs": [],
+            "artifacts": [],
+            "text": "You are kind.",
+            "cache_breakpoint": True,
+        },
         {"kind": "episode", "tokens": 10, "seqs": [[6, 11]], "artifacts": ["episode/0/6-11/v1"]},
         {"kind": "tail", "tokens": 10, "seqs": [[12, 12]], "artifacts": []},
         {"kind": "question", "tokens": 3, "seqs": [], "artifacts": []},
@@ -191,7 +198,7 @@ def test_a_probe_row_is_the_ruler_that_was_used() -> None:
 def test_a_context_row_has_the_columns_of_its_table() -> None:
     """Nothing is written that the table does not know, and nothing is left out."""
     row = context_row(context(), probe(), build_seconds=0.0)
-    assert set(row) == set(CONTEXTS) - (ADDED - {"replicate"})
+    assert set(row) == set(CONTEXTS) - ADDED
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ from typing import NoReturn
 import typer
 
 from ctxeng.core.errors import CtxengError
+from ctxeng.core.text import printable
+
+__all__ = ["app", "fail", "printable", "run_app", "workspace"]
 
 EXIT_FOUND, EXIT_CANNOT_RUN, EXIT_NOT_ENOUGH, EXIT_INTERRUPTED = 1, 2, 3, 130
 
@@ -68,8 +71,3 @@ def fail(message: str) -> None:
     for line in message.splitlines():
         sys.stderr.write(f"ctxeng: error: {printable(line)}\n")
     sys.exit(EXIT_CANNOT_RUN)
-
-
-def printable(text: str) -> str:
-    """Return text that cannot steer a terminal: control characters are shown as escapes."""
-    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)

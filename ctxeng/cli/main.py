@@ -12,6 +12,7 @@ COMMANDS = (
     "score_commands",
     "run_commands",
     "report_commands",
+    "explain_commands",
 )
 
 

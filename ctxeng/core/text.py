@@ -1,4 +1,4 @@
-"""Text that every encoder takes."""
+"""Text that every encoder and every terminal takes."""
 
 from __future__ import annotations
 
@@ -18,3 +18,8 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def printable(text: str) -> str:
+    """Return text that cannot steer a terminal: control characters are shown as escapes."""
+    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)

@@ -16,7 +16,7 @@ from ctxeng.core.context import Block, Context, LeftOut
 from ctxeng.core.messages import Message
 from ctxeng.core.settings import StrategySettings
 from ctxeng.harness.probes.model import Probe, Span
-from ctxeng.harness.results.database import connect, rows
+from ctxeng.harness.results.database import table_rows
 from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.harness.results.tables import TABLES, Row
 
@@ -40,12 +40,7 @@ class StoredRun:
     @classmethod
     def open(cls, run: RunFolder) -> StoredRun:
         """Return a finished run, every table loaded."""
-        with connect(run) as connection:
-            tables = {
-                name: rows(connection, f"SELECT * FROM {name}")
-                for name in TABLES
-                if run.table(name).is_file()
-            }
+        tables = {name: table_rows(run, name) for name in TABLES}
         return cls(manifest=run.manifest(), tables=tables)
 
     @property

@@ -30,6 +30,8 @@ from ctxeng.core.errors import CtxengError, SettingsError
 from ctxeng.core.messages import Session
 from ctxeng.core.protocols import Distiller, Embedder, Summariser
 from ctxeng.embedding import CachedEmbedder, open_embedder
+from ctxeng.harness.attribution.drift import drift_tables
+from ctxeng.harness.attribution.stored import StoredRun
 from ctxeng.harness.experiments.arms import resolve_arms
 from ctxeng.harness.experiments.inputs import Inputs, limit_inputs, load_inputs
 from ctxeng.harness.experiments.schema import ExperimentFile
@@ -147,7 +149,8 @@ async def run_prepared(
     experiment = prepared.experiment
     run_id = f"{experiment.name}-{started:%Y%m%dT%H%M%S}-{plan.key[:6]}{plan.run_token[:4]}"
     manifest = _manifest(prepared, plan, rows, run_id=run_id, started=started)
-    run = write_run(options.out, manifest=manifest, tables=rows)
+    drift = drift_tables(StoredRun(manifest=manifest, tables=rows))
+    run = write_run(options.out, manifest=manifest, tables={**rows, **drift})
     PartialRun(plan.scratch).clear()
     return run
 

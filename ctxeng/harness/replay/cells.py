@@ -75,7 +75,7 @@ def cell_row(
         "value_in_context": presence.value,
         "evidence_in_context": presence.evidence_share,
         "value_in_artifact": presence.value_in_artifact,
-        **_score_columns(scored),
+        **score_columns(scored),
         "loss_stage": _loss(arm, played, measured, scored),
         "context_tokens": built.context.tokens,
         "full_tokens": geometry.full_tokens,
@@ -114,7 +114,8 @@ def _distance_columns(
     }
 
 
-def _score_columns(scored: Scored) -> dict[str, Any]:
+def score_columns(scored: Scored) -> dict[str, Any]:
+    """Return the columns that an answer and its verdicts fill."""
     literal, judge = scored.literal, scored.judge
     return {
         "outcome": scored.outcome,

@@ -6,7 +6,7 @@ outcome: it estimates how often the literal rules are wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ctxeng.core.calls import ModelClient, ModelRequest
 from ctxeng.core.errors import LimitReached, ModelError
@@ -69,6 +69,24 @@ async def _score_text(
     audit: bool,
     replicate: int,
 ) -> Scored:
+    scored = with_judge(probe, text, None, audit=audit)
+    assert scored.literal is not None
+    if readers.judge is None or not (scored.literal.verdict == "ambiguous" or audit):
+        return scored
+    request = judge_request(
+        probe,
+        text,
+        model=readers.judge_model,
+        asked_on=asked_on,
+        replicate=replicate,
+        extra=readers.extra.get("judge", {}),
+    )
+    judge, error = await _ask_judge(readers.judge, request)
+    return replace(with_judge(probe, text, judge, audit=audit), error=error)
+
+
+def with_judge(probe: Probe, text: str, judge: JudgeVerdict | None, *, audit: bool) -> Scored:
+    """Return the outcome of an answer, given what a judge said of it (None: was not asked)."""
     literal = score_literal(
         question=probe.question,
         kind=probe.kind,
@@ -78,18 +96,6 @@ async def _score_text(
         answerable=probe.answerable,
         language=probe.language,
     )
-    judge: JudgeVerdict | None = None
-    error: str | None = None
-    if readers.judge is not None and (literal.verdict == "ambiguous" or audit):
-        request = judge_request(
-            probe,
-            text,
-            model=readers.judge_model,
-            asked_on=asked_on,
-            replicate=replicate,
-            extra=readers.extra.get("judge", {}),
-        )
-        judge, error = await _ask_judge(readers.judge, request)
     decided = outcome_of(probe, literal, judge)
     return Scored(
         outcome=decided.outcome,
@@ -98,7 +104,6 @@ async def _score_text(
         judge=judge,
         audited=audit and literal.verdict != "ambiguous",
         answer=text,
-        error=error,
     )
 
 

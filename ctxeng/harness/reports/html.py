@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
-from ctxeng.harness.attribution.loss import STAGES
+from ctxeng.harness.reports.losses import stages_of
 from ctxeng.harness.reports.recall import ALL
 from ctxeng.harness.reports.summary import Summary
 
@@ -29,7 +29,7 @@ def write_html(summary: Summary, plot: Path, path: Path) -> Path:
     page = environment.get_template("report").render(
         s=summary,
         all=ALL,
-        stages=STAGES,
+        loss_stages=stages_of(summary.loss_rows),
         image=base64.b64encode(plot.read_bytes()).decode(),
         reference=summary.manifest["reference_arm"],
     )

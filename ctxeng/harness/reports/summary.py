@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ctxeng.harness.attribution.loss import STAGES
+from ctxeng.harness.attribution.drift import stored_rounds, stored_wordings
 from ctxeng.harness.attribution.position import BUCKETS
 from ctxeng.harness.reports.activity import Activity, activities
+from ctxeng.harness.reports.drift import DriftRow, drift_rows
+from ctxeng.harness.reports.losses import LossRow, loss_rows
 from ctxeng.harness.reports.recall import ALL, RecallRow, grouped_rows, recall_rows
-from ctxeng.harness.results.database import connect, rows
+from ctxeng.harness.results.database import connect, rows, table_rows
 from ctxeng.harness.results.run_folder import RunFolder
 
 MIN_PROBES = 40
@@ -64,7 +66,8 @@ class Summary:
     by_depth: tuple[RecallRow, ...]
     activity: tuple[Activity, ...]
     survival: tuple[Survival, ...]
-    losses: Mapping[str, Mapping[str, int]]
+    loss_rows: tuple[LossRow, ...]
+    drift: tuple[DriftRow, ...]
     costs: tuple[Cost, ...]
     notices: tuple[str, ...]
 
@@ -92,6 +95,8 @@ def summarise(run: RunFolder) -> Summary:
         artifacts = rows(connection, "SELECT arm, session_id, kind, level FROM artifacts")
         failures = rows(connection, "SELECT arm, session_id, kind, reason FROM failures")
         costs = _costs(rows(connection, _COSTS))
+    rounds = stored_rounds(table_rows(run, "rounds"))
+    wordings = stored_wordings(table_rows(run, "wordings"))
     names = list(manifest["arms"])
     activity = activities(cells, artifacts, failures, manifest["arms"])
     recall = recall_rows(cells, names)
@@ -108,7 +113,8 @@ def summarise(run: RunFolder) -> Summary:
         by_depth=tuple(grouped_rows(cells, names, _depth_band)),
         activity=tuple(activity),
         survival=tuple(_survival(name, cells) for name in names),
-        losses={name: _losses(name, cells) for name in names},
+        loss_rows=tuple(loss_rows(cells, names)),
+        drift=tuple(drift_rows(rounds, wordings, names)),
         costs=tuple(costs),
         notices=tuple(_notices(manifest, activity, recall, cells)),
     )
@@ -166,11 +172,6 @@ def _survival(arm: str, cells: Sequence[Mapping[str, Any]]) -> Survival:
         out_answered=counts[False, True],
         out_answered_probes=tuple(dict.fromkeys(guessed)),
     )
-
-
-def _losses(arm: str, cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    found = Counter(c["loss_stage"] for c in cells if c["arm"] == arm and c["loss_stage"])
-    return {stage: found[stage] for stage in STAGES if found[stage]}
 
 
 def _notices(

@@ -10,6 +10,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from ctxeng.harness.reports.drift import SHOWN_ROUNDS
+from ctxeng.harness.reports.losses import stages_of
 from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
 
@@ -69,6 +71,9 @@ def print_summary(summary: Summary, out: Console) -> None:
     if summary.is_paraphrased:
         out.print(_recall_table(summary, "Evidence messages raw in the prompt, %", _evidence))
     out.print(_activity_table(summary))
+    out.print(_loss_table(summary))
+    if summary.drift:
+        out.print(_drift_table(summary))
 
 
 def _answers(row: RecallRow) -> tuple[float | None, float | None, float | None]:
@@ -132,6 +137,74 @@ def _activity_table(summary: Summary) -> Table:
             percent(share),
         )
     return table
+
+
+_STAGE_LABELS = {
+    "never_reached": "never\nreached",
+    "lost_in_summary": "sum-\nmary",
+    "lost_in_rewrite": "re-\nwrite",
+    "lost_in_distillation": "distil-\nlation",
+    "not_loaded": "not\nloaded",
+    "gated": "gated",
+    "not_retrieved": "not\nfound",
+    "deduplicated": "dupli-\ncate",
+    "over_budget": "over\nbudget",
+    "reader_missed": "reader\nmissed",
+}
+
+
+def _loss_table(summary: Summary) -> Table:
+    """Return survived x used and the loss stages: every arm, and each position of an arm."""
+    table = Table(
+        title="Where facts were lost (in/out of the prompt, then by stage), cells",
+        title_justify="left",
+        width=WIDTH,
+        padding=(0, 1, 0, 0),
+        box=None,
+    )
+    shown = [row for row in summary.loss_rows if row.bucket == ALL or row.arm in summary.arms]
+    stages = stages_of(shown)
+    table.add_column("arm", overflow="fold")
+    for label in ("n", "in, an-\nswered", "in,\nmissed", "out,\nmissed", "out, an-\nswered"):
+        table.add_column(label, justify="right")
+    for stage in stages:
+        table.add_column(_STAGE_LABELS[stage], justify="right")
+    for row in shown:
+        name = Text(row.arm if row.bucket == ALL else f"  {row.bucket}")
+        used = (row.n, row.in_answered, row.in_missed, row.out_missed, row.out_answered)
+        table.add_row(name, *map(str, used), *(_count(row.stages.get(s)) for s in stages))
+    return table
+
+
+def _drift_table(summary: Summary) -> Table:
+    """Return how facts fade over rewrites, and what the artifacts say that nobody said."""
+    table = Table(
+        title="Drift: % of facts still there after so many rewrites; values that no message has",
+        title_justify="left",
+        width=WIDTH,
+        padding=(0, 1, 0, 0),
+        box=None,
+    )
+    table.add_column("arm", overflow="fold")
+    table.add_column("artifact")
+    for number in SHOWN_ROUNDS:
+        table.add_column(str(number), justify="right")
+    for label in ("dropped", "other language", "invented"):
+        table.add_column(label, justify="right")
+    for row in summary.drift:
+        table.add_row(
+            Text(row.arm),
+            row.kind,
+            *(percent(row.share_after(number)) for number in SHOWN_ROUNDS),
+            f"{row.dropped} of {row.at_risk}" if row.curve else "-",
+            f"{row.other_language} of {row.artifacts}",
+            f"{row.invented} of {row.values}",
+        )
+    return table
+
+
+def _count(number: int | None) -> str:
+    return str(number) if number else ""
 
 
 def percent(share: float | None) -> str:

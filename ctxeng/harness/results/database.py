@@ -71,6 +71,14 @@ def rows(connection: duckdb.DuckDBPyConnection, query: str, *args: Any) -> list[
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
+def table_rows(run: RunFolder, table: str) -> list[dict[str, Any]]:
+    """Return one table of a run as rows; empty where an older run has no such table."""
+    if not run.table(table).is_file():
+        return []
+    with connect(run) as connection:
+        return rows(connection, f"SELECT * FROM {table}")
+
+
 def frame(run: RunFolder, table: str = "cells") -> pd.DataFrame:
     """Return one table of a run as a pandas frame."""
     with connect(run) as connection:

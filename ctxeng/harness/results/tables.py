@@ -2,7 +2,8 @@
 
 History of the schema:
     1  first version
-    2  contexts of every summariser replicate, with their own texts; inputs, paraphrases
+    2  contexts of every summariser replicate, with their own texts; inputs, paraphrases,
+       rounds and wordings
 """
 
 from __future__ import annotations
@@ -122,6 +123,35 @@ INPUTS: dict[str, str] = {
     "error": "string",
 }
 
+# Each literal fact in each rewrite of the summary that should carry it; round 1 is the first.
+ROUNDS: dict[str, str] = {
+    "run_id": "string",
+    "arm": "string",
+    "session_id": "string",
+    "replicate": "int32",
+    "probe_id": "string",
+    "kind": "string",
+    "round": "int32",
+    "artifact_id": "string",
+    "is_present": "bool",
+    "was_present": "bool",
+}
+
+# Each artifact's language beside its source's; how many values it has, and which of them no
+# message contains (a JSON list; a value counts in the first artifact that has it).
+WORDINGS: dict[str, str] = {
+    "run_id": "string",
+    "arm": "string",
+    "session_id": "string",
+    "replicate": "int32",
+    "artifact_id": "string",
+    "kind": "string",
+    "language": "string",
+    "source_language": "string",
+    "values": "int32",
+    "invented": "string",
+}
+
 # What the optional judge of artifacts said: the artifact states the probe's fact in other words.
 PARAPHRASES: dict[str, str] = {
     "run_id": "string",
@@ -195,6 +225,8 @@ TABLES: dict[str, dict[str, str]] = {
     "artifacts": ARTIFACTS,
     "inputs": INPUTS,
     "paraphrases": PARAPHRASES,
+    "rounds": ROUNDS,
+    "wordings": WORDINGS,
     "calls": CALLS,
     "failures": FAILURES,
     "messages": MESSAGES,

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from ctxeng.core.calls import ModelRequest, ModelResponse
+from ctxeng.harness.attribution.drift import decay, rounds, wordings
 from ctxeng.harness.attribution.path import FactPath
 from ctxeng.harness.attribution.stored import StoredRun
 from ctxeng.harness.attribution.tracing import fact_paths
@@ -165,6 +166,29 @@ def test_paths_are_plain_json_and_brief_ones_are_small(replayed: Replayed) -> No
         ]
         assert all(len(w.text.text) <= 204 for w in short.written)
         assert short.loss_stage == path.loss_stage and short.why == path.why
+
+
+def test_drift_shows_the_planted_decay_and_the_swapped_values(replayed: Replayed) -> None:
+    """Chosen facts are gone from the second writing on; swapped values are the only inventions."""
+    stored = StoredRun.open(replayed.run)
+    points = {(p.arm, p.round): p for p in decay(rounds(stored)) if p.kind == "rolling"}
+    for arm in ("drops_on_rewrite", "swaps_on_rewrite"):
+        first, second = points[arm, 1], points[arm, 2]
+        assert (first.present, first.dropped) == (first.n, 0)
+        assert (second.at_risk, second.dropped) == (second.n, second.n - second.present)
+        lost = {p.probe_id for p in replayed.of(arm) if p.loss_stage}
+        assert second.dropped == len(lost)
+        assert all(
+            p.dropped == p.regained == 0 for (a, r), p in points.items() if a == arm and r > 2
+        )
+    told: dict[str, list[str]] = {arm: [] for arm in PLANTS}
+    for one in wordings(stored):
+        told[one.arm] += one.invented
+    swapped = [p for p in replayed.of("swaps_on_rewrite") if p.loss_stage]
+    assert len(told.pop("swaps_on_rewrite")) == len(swapped)
+    chosen = [fact for fact in MADE.all_facts.values() if fact.slot in MADE.chosen]
+    assert sorted(told.pop("swaps_values")) == sorted(f"kx-{8000 + f.slot}" for f in chosen)
+    assert set(map(tuple, told.values())) == {()}
 
 
 async def test_a_reader_that_ignores_its_context_is_blamed_for_what_was_there(

@@ -1,0 +1,78 @@
+"""Where facts were lost: survived x used and the loss stages, for every arm and position."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ctxeng.harness.attribution.loss import STAGES
+from ctxeng.harness.attribution.position import BUCKETS
+from ctxeng.harness.reports.recall import ALL
+from ctxeng.harness.scoring.outcome import is_right
+
+Cell = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossRow:
+    """One arm in one position; every count is of cells, so replicates count each.
+
+    Args:
+        bucket: a position, or ``all``.
+        n: cells of answerable probes with a presence verdict.
+        in_answered, in_missed, out_missed, out_answered: survived x used, decided cells only.
+        stages: cells by loss stage, in the order of the way into the prompt; only those that occur.
+    """
+
+    arm: str
+    bucket: str
+    n: int
+    in_answered: int
+    in_missed: int
+    out_missed: int
+    out_answered: int
+    stages: Mapping[str, int]
+
+    @property
+    def lost(self) -> int:
+        """Return the cells with a loss stage."""
+        return sum(self.stages.values())
+
+    def record(self) -> dict[str, Any]:
+        """Return the row as plain JSON."""
+        return asdict(self)
+
+
+def loss_rows(cells: Sequence[Cell], arms: Sequence[str]) -> list[LossRow]:
+    """Return a row for every arm, and for each of its positions, in their fixed orders."""
+    rows = []
+    for arm in arms:
+        own = [c for c in cells if c["arm"] == arm and c["value_in_context"] is not None]
+        rows.append(_row(arm, ALL, own))
+        for bucket in BUCKETS:
+            inside = [cell for cell in own if cell["bucket"] == bucket]
+            if inside:
+                rows.append(_row(arm, bucket, inside))
+    return rows
+
+
+def stages_of(rows: Sequence[LossRow]) -> list[str]:
+    """Return the stages that occur in any of the rows, in their order."""
+    return [stage for stage in STAGES if any(row.stages.get(stage) for row in rows)]
+
+
+def _row(arm: str, bucket: str, cells: Sequence[Cell]) -> LossRow:
+    used = Counter((bool(c["value_in_context"]), is_right(c["outcome"])) for c in cells)
+    lost = Counter(c["loss_stage"] for c in cells if c["loss_stage"])
+    return LossRow(
+        arm=arm,
+        bucket=bucket,
+        n=len(cells),
+        in_answered=used[True, True],
+        in_missed=used[True, False],
+        out_missed=used[False, False],
+        out_answered=used[False, True],
+        stages={stage: lost[stage] for stage in STAGES if lost[stage]},
+    )

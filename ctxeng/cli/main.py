@@ -13,6 +13,7 @@ COMMANDS = (
     "run_commands",
     "report_commands",
     "explain_commands",
+    "rescore_commands",
 )
 
 

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ctxeng.harness.replay.plan import ReplayPlan
+from ctxeng.harness.replay.runner import replay
 from ctxeng.harness.results.run_folder import RunFolder, write_run
+from ctxeng.store import Store
+from tests.conftest import HASHING
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def replayed_run(plan: ReplayPlan, out: Path, *, server: Path, database: str) -> RunFolder:
+    """Replay a plan once, outside of any test's event loop, and return it as a finished run."""
+
+    async def play() -> Rows:
+        async with await Store.open(
+            workspace=server, database=database, disposable=True, embedding=HASHING
+        ) as store:
+            return await replay(plan, store=store)
+
+    return as_run(plan, asyncio.run(play()), out)
 
 
 def as_run(plan: ReplayPlan, rows: Rows, out: Path, *, run_id: str = "made") -> RunFolder:

@@ -39,6 +39,7 @@ from ctxeng.harness.experiments.toml import read_experiment
 from ctxeng.harness.experiments.workers import run_ahead
 from ctxeng.harness.probes.io import probe_record
 from ctxeng.harness.replay.asking import READER_PROMPT_ID, reader_system
+from ctxeng.harness.replay.paraphrasing import paraphrase_rows
 from ctxeng.harness.replay.partial import PartialRun
 from ctxeng.harness.replay.plan import (
     Arm,
@@ -49,6 +50,8 @@ from ctxeng.harness.replay.plan import (
     SummariserFactory,
     content_key,
 )
+from ctxeng.harness.replay.recording import RecordingClient
+from ctxeng.harness.replay.rescoring import rescored
 from ctxeng.harness.replay.runner import Progress, Rows, replay, unit_names
 from ctxeng.harness.results.run_folder import RunFolder, check_writable, write_run
 from ctxeng.harness.sessions.io import content_hash
@@ -146,6 +149,7 @@ async def run_prepared(
             finally:
                 stop.set()
         rows = await replay(plan, store=store, progress=progress)
+        rows = await _paraphrased(prepared, plan, rows)
     experiment = prepared.experiment
     run_id = f"{experiment.name}-{started:%Y%m%dT%H%M%S}-{plan.key[:6]}{plan.run_token[:4]}"
     manifest = _manifest(prepared, plan, rows, run_id=run_id, started=started)
@@ -153,6 +157,22 @@ async def run_prepared(
     run = write_run(options.out, manifest=manifest, tables={**rows, **drift})
     PartialRun(plan.scratch).clear()
     return run
+
+
+async def _paraphrased(prepared: Prepared, plan: ReplayPlan, rows: Rows) -> Rows:
+    """Return the rows with what the judge of artifacts says, where the experiment names one."""
+    models = prepared.experiment.models
+    if models.artifact_judge == NOBODY:
+        return rows
+    client = RecordingClient(plan.writer)
+    manifest = _manifest(prepared, plan, rows, run_id="", started=datetime.now(UTC))
+    stored = StoredRun(manifest=manifest, tables=rows)
+    told = await paraphrase_rows(
+        stored, client, model=models.artifact_judge, extra=models.extra.get("judge")
+    )
+    found = await rescored(StoredRun(manifest=manifest, tables={**rows, "paraphrases": told}))
+    calls = [*rows.get("calls", ()), *client.rows]
+    return {**rows, "cells": list(found.cells), "paraphrases": told, "calls": calls}
 
 
 @asynccontextmanager

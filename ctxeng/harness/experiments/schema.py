@@ -19,6 +19,7 @@ class ModelsTable(Section):
     summariser: str = "offline"
     distiller: str | None = None
     judge: str = "offline"
+    artifact_judge: str = "none"
     embedder: str = "minilm"
     counter: str = "heuristic"
     reader_max_tokens: int = Field(default=200, ge=1)

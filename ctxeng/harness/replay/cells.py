@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ctxeng.core.artifacts import Artifact
 from ctxeng.core.context import Context
 from ctxeng.core.messages import Message
+from ctxeng.core.settings import StrategySettings
 from ctxeng.harness.attribution.inputs import cuts_of
-from ctxeng.harness.attribution.loss import Trace, loss_stage
+from ctxeng.harness.attribution.loss import LossStage, Trace, loss_stage
 from ctxeng.harness.attribution.position import Position, position
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.replay import measures
 from ctxeng.harness.replay.plan import Arm
 from ctxeng.harness.replay.unit import Built, Played, visible_at
 from ctxeng.harness.replay.verdicts import Scored
-from ctxeng.harness.scoring.outcome import is_right
+from ctxeng.harness.scoring.outcome import Outcome, is_right
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,18 +132,48 @@ def score_columns(scored: Scored) -> dict[str, Any]:
 
 
 def _loss(arm: Arm, played: Played, measured: Measured, scored: Scored) -> str | None:
-    if scored.outcome in ("error", "refused"):
-        return None
-    probe = measured.built.probe
-    trace = Trace(
-        probe=probe,
-        context=measured.built.context,
+    return stage_of(
+        measured.built.probe,
+        measured.built.context,
+        arm.settings,
+        messages=played.messages,
         artifacts=played.artifacts,
-        settings=arm.settings,
-        value_in_context=measured.presence.value is True,
-        right=is_right(scored.outcome),
-        literal=probe.kind == "speaker" or measures.is_literal(probe, played.messages),
-        evidence={m.seq: m.text for m in played.messages if m.seq in probe.evidence_seqs},
-        cut=cuts_of(played.artifacts, played.inputs),
+        inputs=played.inputs,
+        value_in_context=measured.presence.value,
+        outcome=scored.outcome,
     )
-    return loss_stage(trace)
+
+
+def stage_of(
+    probe: Probe,
+    context: Context,
+    settings: StrategySettings,
+    *,
+    messages: Sequence[Message],
+    artifacts: Sequence[Artifact],
+    inputs: Sequence[Mapping[str, Any]],
+    value_in_context: bool | None,
+    outcome: Outcome,
+    paraphrased: Collection[str] = (),
+) -> LossStage | None:
+    """Return the loss stage of a cell; None also where nobody could answer.
+
+    Args:
+        inputs: rows of the inputs table. paraphrased: see :class:`Trace`.
+    """
+    if outcome in ("error", "refused"):
+        return None
+    return loss_stage(
+        Trace(
+            probe=probe,
+            context=context,
+            artifacts=artifacts,
+            settings=settings,
+            value_in_context=value_in_context is True,
+            right=is_right(outcome),
+            literal=probe.kind == "speaker" or measures.is_literal(probe, messages),
+            evidence={m.seq: m.text for m in messages if m.seq in probe.evidence_seqs},
+            cut=cuts_of(artifacts, inputs),
+            paraphrased=paraphrased,
+        )
+    )

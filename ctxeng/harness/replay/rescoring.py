@@ -14,21 +14,17 @@ from typing import Any
 
 from ctxeng.core.context import Context
 from ctxeng.core.errors import InputError
-from ctxeng.harness.attribution.inputs import cuts_of
-from ctxeng.harness.attribution.loss import Trace, loss_stage
 from ctxeng.harness.attribution.stored import StoredRun, unit_of
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.replay import measures
 from ctxeng.harness.replay.asking import Answered
-from ctxeng.harness.replay.cells import score_columns
+from ctxeng.harness.replay.cells import score_columns, stage_of
 from ctxeng.harness.replay.plan import Readers
 from ctxeng.harness.replay.unit import visible_at
 from ctxeng.harness.replay.verdicts import Scored, audited, score, with_judge
 from ctxeng.harness.results.tables import Row
 from ctxeng.harness.scoring.judge import JudgeVerdict
-from ctxeng.harness.scoring.outcome import is_right
 
-NOT_ANSWERED = ("skipped", "refused")
 IN_FLIGHT = 16
 
 
@@ -128,22 +124,16 @@ async def _score(
 
 
 def _stage(stored: StoredRun, cell: Row, probe: Probe, context: Context) -> str | None:
-    if cell["outcome"] in ("error", "refused"):
-        return None
-    said = stored.messages.get(cell["session_id"], ())
-    made = stored.artifacts(*unit_of(cell))
+    unit = unit_of(cell)
     judged = stored.paraphrases(cell)
-    return loss_stage(
-        Trace(
-            probe=probe,
-            context=context,
-            artifacts=made,
-            settings=stored.settings[cell["arm"]],
-            value_in_context=cell["value_in_context"] is True,
-            right=is_right(cell["outcome"]),
-            literal=probe.kind == "speaker" or measures.is_literal(probe, said),
-            evidence={m.seq: m.text for m in said if m.seq in probe.evidence_seqs},
-            cut=cuts_of(made, stored.inputs(*unit_of(cell))),
-            paraphrased=frozenset(i for i, states_it in judged.items() if states_it),
-        )
+    return stage_of(
+        probe,
+        context,
+        stored.settings[cell["arm"]],
+        messages=stored.messages.get(cell["session_id"], ()),
+        artifacts=stored.artifacts(*unit),
+        inputs=stored.inputs(*unit),
+        value_in_context=cell["value_in_context"],
+        outcome=cell["outcome"],
+        paraphrased=frozenset(i for i, states_it in judged.items() if states_it),
     )

@@ -6,9 +6,6 @@ facts at a station of its own; the real store, compactor, retriever and builder.
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +20,8 @@ from ctxeng.harness.attribution.tracing import fact_paths
 from ctxeng.harness.replay.runner import replay
 from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.store import Store
-from tests.conftest import HASHING
 from tests.support import battery, planted
-from tests.support.stored_runs import as_run
+from tests.support.stored_runs import replayed_run
 
 MADE = battery.battery()
 PLANTS = battery.plants(MADE)
@@ -58,21 +54,13 @@ class Listening(planted.PerfectReader):
 
 
 @pytest.fixture(scope="module")
-def replayed(server: Path, worker: str) -> Iterator[Replayed]:
+def replayed(server: Path, worker: str, tmp_path_factory: pytest.TempPathFactory) -> Replayed:
     """Replay the whole battery once."""
-    with tempfile.TemporaryDirectory() as folder:
-        yield asyncio.run(_replayed(server, worker, Path(folder)))
-
-
-async def _replayed(server: Path, worker: str, folder: Path) -> Replayed:
-    reader = Listening()
+    folder, reader = tmp_path_factory.mktemp("battery"), Listening()
     plan = battery.plan(MADE, folder / "scratch", reader=reader)
-    async with await Store.open(
-        workspace=server, database=f"battery_{worker}", disposable=True, embedding=HASHING
-    ) as store:
-        rows = await replay(plan, store=store)
-    run = as_run(plan, rows, folder)
-    return Replayed(run=run, paths=tuple(fact_paths(StoredRun.open(run))), requests=reader.requests)
+    run = replayed_run(plan, folder, server=server, database=f"battery_{worker}")
+    paths = tuple(fact_paths(StoredRun.open(run)))
+    return Replayed(run=run, paths=paths, requests=reader.requests)
 
 
 def share_named(paths: list[FactPath], plant: battery.Plant) -> tuple[float, list[str]]:

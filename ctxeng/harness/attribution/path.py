@@ -4,8 +4,10 @@ compactor was given and wrote, what the search found, what was cut, the prompt a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal
+
+import orjson
 
 from ctxeng.harness.attribution.loss import LossStage
 from ctxeng.harness.scoring.marks import Marked
@@ -38,12 +40,14 @@ class Given:
 
     Args:
         from_seq, to_seq: the range the result stands for; messages before it are overlap.
-        messages: in order; their texts as handed, so shortened where ``cut_seqs`` names them.
+        handed: how many messages; ``messages`` holds them in order (of a brief path: those of the
+            fact), their texts as handed, so shortened where ``cut_seqs`` names them.
         refused: answers that the guards did not accept, or errors, before the one that stands.
     """
 
     from_seq: int
     to_seq: int
+    handed: int
     messages: tuple[Said, ...]
     earlier: tuple[Earlier, ...] = ()
     cut_seqs: tuple[int, ...] = ()
@@ -157,7 +161,8 @@ class FactPath:
         statement: the evidence in its surroundings, in order of seq.
         written: artifacts that cover the statement, in order of rewriting.
         search: None for an arm that does not search.
-        prompt: every block as sent; ``prompt_holds`` the groups it meets in its history.
+        prompt: the blocks as sent, in order (of a brief path: those of the fact and the question),
+            ``prompt_blocks`` how many there were; ``prompt_holds`` the groups its history meets.
         loss_stage: None where nothing was lost or nothing can be said; ``why`` says it in words.
     """
 
@@ -180,6 +185,7 @@ class FactPath:
     search: Search | None
     left_out: tuple[LeftOutBlock, ...]
     prompt: tuple[PromptBlock, ...]
+    prompt_blocks: int
     prompt_holds: tuple[int, ...]
     prompt_tokens: int
     budget_tokens: int | None
@@ -190,23 +196,23 @@ class FactPath:
 
     def to_json(self) -> dict[str, Any]:
         """Return the path as plain JSON types: dicts, lists, texts, numbers, None."""
-        plain: dict[str, Any] = _plain(asdict(self))
+        plain: dict[str, Any] = orjson.loads(orjson.dumps(self))
         return plain
 
     def brief(self, *, characters: int = 600) -> FactPath:
-        """Return the path with every long text cut to an excerpt around its values.
+        """Return the path without what is not of this fact, long texts cut around its values.
 
-        Blocks of the prompt and messages handed to a compactor that neither hold a value nor are
-        evidence keep their place and lose their text: for pages that show many paths.
+        For pages that show many paths: blocks of the prompt and messages handed to a compactor
+        that neither hold a value nor are evidence are left out; their numbers stay.
         """
-        short: FactPath = _brief(self, characters)
+        evidence = {said.seq for said in self.statement if said.is_evidence}
+        own = tuple(
+            block
+            for block in self.prompt
+            if block.text.holds or block.kind == "question" or evidence & set(block.seqs)
+        )
+        short: FactPath = _brief(replace(self, prompt=own), characters)
         return short
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _brief(value: Any, characters: int) -> Any:
@@ -215,13 +221,8 @@ def _brief(value: Any, characters: int) -> Any:
             return value.excerpt(characters)
         case tuple():
             return tuple(_brief(inner, characters) for inner in value)
-        case PromptBlock() if not value.text.holds and value.kind != "question":
-            return replace(value, text=value.text.excerpt(80))
         case Given():
-            kept = tuple(
-                m if m.text.holds or m.is_evidence else replace(m, text=m.text.excerpt(80))
-                for m in value.messages
-            )
+            kept = tuple(m for m in value.messages if m.text.holds or m.is_evidence)
             return _brief_fields(replace(value, messages=kept), characters)
         case _ if is_dataclass(value):
             return _brief_fields(value, characters)

@@ -9,6 +9,7 @@ from ctxeng.core.errors import InputError
 from ctxeng.harness.attribution.path import FactPath
 from ctxeng.harness.attribution.stored import StoredRun
 from ctxeng.harness.attribution.tracing import fact_path
+from ctxeng.harness.results.database import table_rows
 from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.harness.results.tables import Row
 
@@ -21,10 +22,15 @@ def select_paths(
     Raises:
         InputError: the run has no such probe, arm or replicate.
     """
-    stored = StoredRun.open(run)
-    cells = [c for c in stored.cells if c["probe_id"] == probe_id]
+    stored = StoredRun.open_probe(run, probe_id)
+    cells = list(stored.cells)
     if not cells:
-        raise InputError(_unknown("probe", probe_id, run, stored.cells, "probe_id"))
+        raise InputError(_unknown("probe", probe_id, run, table_rows(run, "cells"), "probe_id"))
+    if not stored.probes:
+        raise InputError(
+            f"run must hold its probes and messages to be explained, got none in {run.path}. "
+            "Run the experiment again."
+        )
     if arm is not None:
         cells = [c for c in cells if c["arm"] == arm]
         if not cells:

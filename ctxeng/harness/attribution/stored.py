@@ -21,6 +21,8 @@ from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.harness.results.tables import TABLES, Row
 
 Tables = Mapping[str, Sequence[Row]]
+_OF_PROBE = ("cells", "contexts", "probes", "paraphrases")
+_OF_SESSION = ("artifacts", "inputs", "messages")
 Unit = tuple[str, str, int]  # arm, session, summariser replicate
 
 
@@ -41,6 +43,15 @@ class StoredRun:
     def open(cls, run: RunFolder) -> StoredRun:
         """Return a finished run, every table loaded."""
         tables = {name: table_rows(run, name) for name in TABLES}
+        return cls(manifest=run.manifest(), tables=tables)
+
+    @classmethod
+    def open_probe(cls, run: RunFolder, probe_id: str) -> StoredRun:
+        """Return what a run holds of one probe and its session: a large run is not read whole."""
+        tables = {name: table_rows(run, name, probe_id=probe_id) for name in _OF_PROBE}
+        sessions = dict.fromkeys(cell["session_id"] for cell in tables["cells"])
+        for name in _OF_SESSION:
+            tables[name] = [row for s in sessions for row in table_rows(run, name, session_id=s)]
         return cls(manifest=run.manifest(), tables=tables)
 
     @property

@@ -93,6 +93,7 @@ def fact_path(stored: StoredRun, cell: Row) -> FactPath:
         search=_search(stored, cell, probe, context, said),
         left_out=_left_out(stored, cell, probe, context, said) if context else (),
         prompt=_prompt(probe, context) if context else (),
+        prompt_blocks=len(context.blocks) if context else 0,
         prompt_holds=_prompt_holds(probe, context) if context else (),
         prompt_tokens=cell["context_tokens"],
         budget_tokens=context.budget_tokens if context else None,
@@ -178,6 +179,7 @@ def _given(
     return Given(
         from_seq=task["from_seq"],
         to_seq=task["to_seq"],
+        handed=len(seqs),
         messages=tuple(_said(m, probe, cut.get(str(m.seq))) for m in said if m.seq in seqs),
         earlier=tuple(
             Earlier(artifact_id=parent, text=marked(texts[parent], probe.expect))

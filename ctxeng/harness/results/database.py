@@ -71,12 +71,17 @@ def rows(connection: duckdb.DuckDBPyConnection, query: str, *args: Any) -> list[
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def table_rows(run: RunFolder, table: str) -> list[dict[str, Any]]:
-    """Return one table of a run as rows; empty where an older run has no such table."""
+def table_rows(run: RunFolder, table: str, **equal: str) -> list[dict[str, Any]]:
+    """Return one table of a run as rows; empty where an older run has no such table.
+
+    Args:
+        equal: only the rows that have these values in these columns.
+    """
     if not run.table(table).is_file():
         return []
+    where = " AND ".join(f"{column} = ?" for column in equal) or "true"
     with connect(run) as connection:
-        return rows(connection, f"SELECT * FROM {table}")
+        return rows(connection, f"SELECT * FROM {table} WHERE {where}", *equal.values())
 
 
 def frame(run: RunFolder, table: str = "cells") -> pd.DataFrame:

@@ -61,7 +61,12 @@ def marked(text: str, expect: Groups) -> Marked:
     Example:
         ``marked("Budget: ¥3,000.", [["3000円"]]).marks`` → ``((8, 14),)``
     """
-    places = [_places(tuple(group), text) for group in expect]
+    return _marked(text, tuple(map(tuple, expect)))
+
+
+@lru_cache(maxsize=50_000)
+def _marked(text: str, expect: tuple[tuple[str, ...], ...]) -> Marked:
+    places = [_places(group, text) for group in expect]
     spans = [(p.start, p.end) for found in places for p in found]
     return Marked(
         text=text,
@@ -70,7 +75,6 @@ def marked(text: str, expect: Groups) -> Marked:
     )
 
 
-@lru_cache(maxsize=200_000)
 def _places(group: tuple[str, ...], text: str) -> tuple[Found, ...]:
     values = [value_of(value) for value in group]
     return tuple(

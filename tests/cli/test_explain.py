@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Workspace, cells
+
+
+def table(folder: Path, name: str) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    return pq.read_table(folder / f"{name}.parquet").to_pylist()
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -16,11 +23,18 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_explain_and_rescore_work_on_a_finished_run(workspace: Workspace) -> None:
     """One run; its facts explained in text and JSON, its answers scored and judged again."""
+    experiment = workspace.path / "experiments" / "small.toml"
+    text = experiment.read_text("utf-8").replace("[models]", '[models]\nartifact_judge = "offline"')
+    experiment.write_text(text, "utf-8")
     arguments = ("--sessions", "1", "--probes", "12", "--json")
     done = workspace.call("run", "experiments/small.toml", *arguments)
     assert done.code == 0, done.err
     first, run_id = Path(done.json["path"]), done.json["run_id"]
     before = files(first)
+    asked = table(first, "paraphrases")
+    assert asked and {row["states_it"] for row in asked} == {None}, "the offline model cannot tell"
+    judged = [row for row in table(first, "calls") if row["prompt_id"] == "states@1"]
+    assert len(judged) == len(asked)
     lost = next(c for c in cells(first) if c["arm"] == "rolling" and c["loss_stage"])
 
     told = workspace.call("explain", "latest", lost["probe_id"], "--arm", "rolling")

@@ -21,19 +21,23 @@ class LossRow:
 
     Args:
         bucket: a position, or ``all``.
-        n: cells of answerable probes with a presence verdict.
+        n: cells of answerable probes with a presence verdict. present: the value is in the prompt.
         in_answered, in_missed, out_missed, out_answered: survived x used, decided cells only.
         stages: cells by loss stage, in the order of the way into the prompt; only those that occur.
+        untold: neither in the prompt nor recalled, and no stage can be named: the value is not
+            literal in its evidence, and a summary stands for it.
     """
 
     arm: str
     bucket: str
     n: int
+    present: int
     in_answered: int
     in_missed: int
     out_missed: int
     out_answered: int
     stages: Mapping[str, int]
+    untold: int
 
     @property
     def lost(self) -> int:
@@ -70,9 +74,16 @@ def _row(arm: str, bucket: str, cells: Sequence[Cell]) -> LossRow:
         arm=arm,
         bucket=bucket,
         n=len(cells),
+        present=sum(bool(c["value_in_context"]) for c in cells),
         in_answered=used[True, True],
         in_missed=used[True, False],
         out_missed=used[False, False],
         out_answered=used[False, True],
         stages={stage: lost[stage] for stage in STAGES if lost[stage]},
+        untold=sum(map(_is_untold, cells)),
     )
+
+
+def _is_untold(cell: Cell) -> bool:
+    failed = cell["outcome"] in ("recalled", "error", "refused")
+    return not (cell["value_in_context"] or cell["loss_stage"] or failed)

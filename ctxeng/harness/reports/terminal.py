@@ -151,6 +151,8 @@ _STAGE_LABELS = {
     "over_budget": "over\nbudget",
     "reader_missed": "reader\nmissed",
 }
+_USED_LABELS = ("in, an-\nswered", "in,\nmissed", "out,\nmissed", "out, an-\nswered")
+_PRESENT_LABELS = ("in\nprompt", "not in\nprompt")
 
 
 def _loss_table(summary: Summary) -> Table:
@@ -164,15 +166,20 @@ def _loss_table(summary: Summary) -> Table:
     )
     shown = [row for row in summary.loss_rows if row.bucket == ALL or row.arm in summary.arms]
     stages = stages_of(shown)
+    has_untold = any(row.untold for row in shown)
     table.add_column("arm", overflow="fold")
-    for label in ("n", "in, an-\nswered", "in,\nmissed", "out,\nmissed", "out, an-\nswered"):
+    for label in ("n", *(_USED_LABELS if summary.asked else _PRESENT_LABELS)):
         table.add_column(label, justify="right")
     for stage in stages:
         table.add_column(_STAGE_LABELS[stage], justify="right")
+    if has_untold:
+        table.add_column("not to\nbe told", justify="right")
     for row in shown:
         name = Text(row.arm if row.bucket == ALL else f"  {row.bucket}")
-        used = (row.n, row.in_answered, row.in_missed, row.out_missed, row.out_answered)
-        table.add_row(name, *map(str, used), *(_count(row.stages.get(s)) for s in stages))
+        used = (row.in_answered, row.in_missed, row.out_missed, row.out_answered)
+        counts = used if summary.asked else (row.present, row.n - row.present)
+        cells = [str(row.n), *map(str, counts), *(_count(row.stages.get(s)) for s in stages)]
+        table.add_row(name, *cells, *([_count(row.untold)] if has_untold else []))
     return table
 
 

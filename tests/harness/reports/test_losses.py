@@ -22,6 +22,7 @@ CELLS = [
     cell("a", "interior", False, "abstained", "lost_in_summary"),
     cell("a", "boundary", False, "recalled", None),
     cell("a", "boundary", False, "undecided", "over_budget"),
+    cell("a", "boundary", False, "missed", None),
     cell("a", "none", None, "fabricated", None),
     cell("b", "interior", True, "error", None),
 ]
@@ -35,7 +36,8 @@ def test_every_arm_has_a_row_and_one_for_each_of_its_positions() -> None:
     ]  # fmt: skip
     whole = rows["a", "all"]
     used = (whole.in_answered, whole.in_missed, whole.out_missed, whole.out_answered)
-    assert (whole.n, used, whole.lost) == (5, (1, 1, 1, 1), 3)
+    assert (whole.n, whole.present, used, whole.lost) == (6, 2, (1, 1, 2, 1), 3)
+    assert (whole.untold, rows["a", "interior"].untold, rows["b", "all"].untold) == (1, 0, 0)
     assert whole.stages == {"lost_in_summary": 1, "over_budget": 1, "reader_missed": 1}
     assert rows["a", "boundary"].stages == {"over_budget": 1}
     assert (rows["b", "all"].n, rows["b", "all"].lost) == (1, 0)

@@ -24,8 +24,8 @@ class LossRow:
         n: cells of answerable probes with a presence verdict. present: the value is in the prompt.
         in_answered, in_missed, out_missed, out_answered: survived x used, decided cells only.
         stages: cells by loss stage, in the order of the way into the prompt; only those that occur.
-        untold: neither in the prompt nor recalled, and no stage can be named: the value is not
-            literal in its evidence, and a summary stands for it.
+        untold: neither value nor evidence in the prompt, not recalled, and no stage can be named:
+            the value is not literal in its evidence, and a summary stands for it.
     """
 
     arm: str
@@ -85,5 +85,6 @@ def _row(arm: str, bucket: str, cells: Sequence[Cell]) -> LossRow:
 
 
 def _is_untold(cell: Cell) -> bool:
-    failed = cell["outcome"] in ("recalled", "error", "refused")
-    return not (cell["value_in_context"] or cell["loss_stage"] or failed)
+    is_there = cell["value_in_context"] or cell["evidence_in_context"] == 1.0
+    is_other = cell["loss_stage"] or cell["outcome"] in ("recalled", "error", "refused")
+    return not (is_there or is_other)

@@ -1,15 +1,24 @@
-"""The recording client: every call leaves a row, also the one that failed."""
+"""Recording clients, summarisers and distillers: every request leaves a row, a failed one too."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from ctxeng.compaction import VerbatimDistiller, VerbatimSummariser
 from ctxeng.core.calls import ModelRequest
 from ctxeng.core.errors import LimitReached, ModelError, ModelRefused, ModelUnavailable
-from ctxeng.harness.replay.recording import RecordingClient
-from ctxeng.harness.results.tables import CALLS
+from ctxeng.core.messages import Message
+from ctxeng.core.protocols import Distillation, DistillTask, Summary, SummaryTask
+from ctxeng.harness.replay.recording import (
+    RecordingClient,
+    RecordingDistiller,
+    RecordingSummariser,
+)
+from ctxeng.harness.results.tables import CALLS, INPUTS
 from tests.harness.replay.scripted import Scripted
 from tests.support.calls import ScriptedClient, request
 
@@ -80,3 +89,60 @@ async def test_calls_in_flight_together_have_a_row_each() -> None:
     inner.release()
     await asyncio.gather(*calls)
     assert len(recording.rows) == 3
+
+
+MESSAGES = (
+    Message(seq=4, role="user", content="予算は三千円"),
+    Message(seq=5, role="assistant", content="x" * 900, speaker="Ann"),
+)
+TASK = SummaryTask(
+    kind="episode", messages=MESSAGES, core_from_seq=5, core_to_seq=5, target_tokens=50
+)
+
+
+class Failing:
+    """A summariser and a distiller that cannot be reached."""
+
+    lossless = False
+    prompt_hash = "h"
+
+    async def summarise(self, task: SummaryTask) -> Summary:
+        raise ModelUnavailable("529")
+
+    async def distil(self, task: DistillTask) -> Distillation:
+        raise ModelUnavailable("529")
+
+
+async def test_a_summarisers_task_leaves_what_it_was_given_and_what_came_back() -> None:
+    """Messages by reference; the words only of one that was shortened to fit."""
+    rows: list[dict[str, Any]] = []
+    recording = RecordingSummariser(VerbatimSummariser(), MESSAGES, rows)
+    assert (recording.lossless, recording.prompt_hash) == (True, "verbatim")
+    summary = await recording.summarise(TASK)
+    cut = replace(TASK, messages=(MESSAGES[0], MESSAGES[1].with_(content="x […cut…] x")))
+    await recording.summarise(cut)
+    about = {"kind": "episode", "level": 0, "from_seq": 5, "to_seq": 5, "seqs": "[[4,5]]"}
+    assert rows[0] == {**about, "cut": "{}", "text": summary.text}
+    assert rows[1] == {**about, "cut": '{"5":"x […cut…] x"}', "text": "Ann: x […cut…] x"}
+    assert set(rows[0]) | {"error"} == set(INPUTS) - ADDED - {"replicate"}
+
+
+async def test_a_distillers_task_leaves_the_range_it_covers() -> None:
+    """From the first episode to the last, with the active items that came back."""
+    rows: list[dict[str, Any]] = []
+    recording = RecordingDistiller(VerbatimDistiller(), rows)
+    task = DistillTask(previous=(), texts=("a", "b"), sources=((0, 5), (6, 11)))
+    await recording.distil(task)
+    (row,) = rows
+    assert (row["kind"], row["from_seq"], row["to_seq"], row["text"]) == ("memory", 0, 11, "a\nb")
+
+
+async def test_a_task_that_failed_leaves_its_error() -> None:
+    """The failure is raised as before, and told in the row."""
+    rows: list[dict[str, Any]] = []
+    with pytest.raises(ModelUnavailable):
+        await RecordingSummariser(Failing(), MESSAGES, rows).summarise(TASK)
+    with pytest.raises(ModelUnavailable):
+        task = DistillTask(previous=(), texts=("a",), sources=((0, 5),))
+        await RecordingDistiller(Failing(), rows).distil(task)
+    assert [row["error"] for row in rows] == ["ModelUnavailable: 529"] * 2

@@ -12,7 +12,7 @@ def cell(
 ) -> dict[str, Any]:
     return {
         "arm": arm, "bucket": bucket, "value_in_context": present, "outcome": outcome,
-        "loss_stage": stage,
+        "loss_stage": stage, "evidence_in_context": 0.0,
     }  # fmt: skip
 
 
@@ -42,6 +42,14 @@ def test_every_arm_has_a_row_and_one_for_each_of_its_positions() -> None:
     assert rows["a", "boundary"].stages == {"over_budget": 1}
     assert (rows["b", "all"].n, rows["b", "all"].lost) == (1, 0)
     assert rows["c", "all"].n == 0
+
+
+def test_evidence_that_stands_raw_in_the_prompt_is_not_lost() -> None:
+    """A paraphrased value is in no text; with its evidence shown there is nothing to be told."""
+    shown = {**cell("a", "recent", False, "skipped", None), "evidence_in_context": 1.0}
+    part = {**shown, "evidence_in_context": 0.5}
+    (row, _) = loss_rows([shown, part], ["a"])
+    assert (row.n, row.present, row.untold) == (2, 0, 1)
 
 
 def test_positions_sum_to_the_whole() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -87,6 +87,10 @@ class DecayPoint:
         share, low, high: present / n with its 95 % interval, sessions as units; None for n = 0.
         at_risk, dropped: of the facts present one round before, how many are gone.
         regained: facts absent one round before that are there again.
+        kept: share that is there in round 1 and in every round since, 0..1. Later rounds see fewer
+            and other facts than the first, so ``share`` may rise; this is the product of the
+            steps, each over the facts that took it (Source: Kaplan & Meier 1958). None once no
+            fact is at risk.
     """
 
     arm: str
@@ -100,6 +104,7 @@ class DecayPoint:
     at_risk: int
     dropped: int
     regained: int
+    kept: float | None
 
     def record(self) -> dict[str, Any]:
         """Return the point as plain JSON."""
@@ -135,15 +140,23 @@ def rounds(stored: StoredRun) -> Iterator[Round]:
 
 def decay(found: Iterable[Round]) -> list[DecayPoint]:
     """Return the decay curve of every arm and kind of summary, by round."""
-    groups: dict[tuple[str, str, int], list[Round]] = defaultdict(list)
+    groups: dict[tuple[str, str], dict[int, list[Round]]] = defaultdict(lambda: defaultdict(list))
     for one in found:
-        groups[one.arm, one.kind, one.round].append(one)
-    order = list(dict.fromkeys((arm, kind) for arm, kind, _ in groups))
-    return [
-        _point(arm, kind, number, groups[arm, kind, number])
-        for arm, kind in order
-        for number in sorted(r for a, k, r in groups if (a, k) == (arm, kind))
-    ]
+        groups[one.arm, one.kind][one.round].append(one)
+    points = []
+    for (arm, kind), by_round in groups.items():
+        kept: float | None = None
+        for number in sorted(by_round):
+            point = _point(arm, kind, number, by_round[number])
+            kept = point.share if number == 1 else _after(kept, point)
+            points.append(replace(point, kept=kept))
+    return points
+
+
+def _after(kept: float | None, point: DecayPoint) -> float | None:
+    if kept is None or not point.at_risk:
+        return None
+    return kept * (1 - point.dropped / point.at_risk)
 
 
 def wordings(stored: StoredRun) -> Iterator[Wording]:
@@ -254,4 +267,5 @@ def _point(arm: str, kind: str, number: int, found: Sequence[Round]) -> DecayPoi
         at_risk=sum(one.was_present is True for one in found),
         dropped=sum(one.is_dropped for one in found),
         regained=sum(one.was_present is False and one.is_present for one in found),
+        kept=None,
     )

@@ -16,7 +16,7 @@ class DriftRow:
     """One arm and kind of artifact.
 
     Args:
-        curve: share of facts still there by round; empty for episodes, which nobody rewrites.
+        curve: how facts fade, by round; empty for episodes, which nobody rewrites.
         at_risk, dropped: over all rewrites, facts there one version before, and of those gone.
         other_language: artifacts in another language than what they summarise.
         values, invented: values in the artifacts, and those that no message contains.
@@ -37,9 +37,9 @@ class DriftRow:
         """Return the row as plain JSON."""
         return asdict(self)
 
-    def share_after(self, number: int) -> float | None:
-        """Return the share still there in a round, None where no fact got that far."""
-        return next((point.share for point in self.curve if point.round == number), None)
+    def kept_after(self, number: int) -> float | None:
+        """Return the share kept through a round, None where no fact got that far."""
+        return next((point.kept for point in self.curve if point.round == number), None)
 
 
 def drift_rows(

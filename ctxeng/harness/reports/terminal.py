@@ -186,7 +186,7 @@ def _loss_table(summary: Summary) -> Table:
 def _drift_table(summary: Summary) -> Table:
     """Return how facts fade over rewrites, and what the artifacts say that nobody said."""
     table = Table(
-        title="Drift: % of facts still there after so many rewrites; values that no message has",
+        title="Drift: % of facts kept through that many writings; values that no message has",
         title_justify="left",
         width=WIDTH,
         padding=(0, 1, 0, 0),
@@ -202,7 +202,7 @@ def _drift_table(summary: Summary) -> Table:
         table.add_row(
             Text(row.arm),
             row.kind,
-            *(percent(row.share_after(number)) for number in SHOWN_ROUNDS),
+            *(percent(row.kept_after(number)) for number in SHOWN_ROUNDS),
             f"{row.dropped} of {row.at_risk}" if row.curve else "-",
             f"{row.other_language} of {row.artifacts}",
             f"{row.invented} of {row.values}",

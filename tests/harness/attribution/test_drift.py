@@ -59,6 +59,7 @@ def test_a_value_is_followed_from_version_to_version() -> None:
     assert (first.n, first.present, first.share, first.at_risk) == (1, 1, 1.0, 0)
     assert (second.present, second.at_risk, second.dropped, second.regained) == (0, 1, 1, 0)
     assert (third.present, third.at_risk, third.dropped, third.regained) == (1, 0, 0, 1)
+    assert (first.kept, second.kept, third.kept) == (1.0, 0.0, None)
 
 
 def test_levels_of_a_tree_are_rounds() -> None:
@@ -106,6 +107,7 @@ def test_the_decay_curve_counts_facts_by_round() -> None:
     assert (second.round, second.n, second.share, second.at_risk, second.dropped) == (
         2, 2, 0.5, 2, 1,
     )  # fmt: skip
+    assert (first.kept, second.kept) == (0.75, 0.375)
     assert first.low is not None and first.high is not None
     assert first.low < 0.75 < first.high
 

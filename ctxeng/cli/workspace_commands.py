@@ -30,14 +30,20 @@ def init(
 
 @app.command("import")
 def import_(
-    format_name: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="auto, or a format (README).")
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[FORMAT] PATH...",
+            help="A format (README) or auto, the default; then files, archives or folders.",
+        ),
     ],
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders.")],
     out: Annotated[Path, typer.Option(help="Dataset folder to write.")],
     view: Annotated[
         Literal["raw", "recorded"],
-        typer.Option(help="recorded keeps summaries the product injected, marked."),
+        typer.Option(
+            "--as",
+            help="raw drops summaries the product injected, recorded keeps them, marked.",
+        ),
     ] = "raw",
     encoding: Annotated[str | None, typer.Option(help="Of files that are not UTF-8.")] = None,
     as_json: Annotated[
@@ -47,6 +53,7 @@ def import_(
     """Import recorded sessions (and probes, where the source has questions) as a dataset folder."""
     from ctxeng.harness.importers.run import import_paths
 
+    format_name, paths = _format_and_paths(sources)
     report = import_paths(format_name, paths, out, view=view, encoding=encoding)
     if as_json:
         sys.stdout.write(orjson.dumps(report.record()).decode() + "\n")
@@ -73,6 +80,23 @@ def doctor(
             typer.echo(printable(f"{mark:3} {check.name:12} {check.detail}"))
     if any(check.required and not check.ok for check in checks):
         raise typer.Exit(EXIT_CANNOT_RUN)
+
+
+def _format_and_paths(words: list[str]) -> tuple[str, list[Path]]:
+    from ctxeng.core.errors import DatasetError
+    from ctxeng.harness.importers.registry import AUTO, importer_named, is_format
+
+    if is_format(words[0]):
+        format_name, *words = words
+    else:
+        format_name = AUTO
+        if len(words) > 1 and not Path(words[0]).exists():
+            importer_named(words[0])  # raises, and names the formats there are
+    if not words:
+        raise DatasetError(
+            f"a path must follow the format, got {format_name!r} alone. Name a file or a folder."
+        )
+    return format_name, [Path(word) for word in words]
 
 
 def _print_import(report: ImportReport, out: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ctxeng.harness.importers.values import base64_bytes, joined, mapped, placeholder, text_of
+from ctxeng.harness.sessions.io import encode
 
 
 @dataclass(slots=True)
@@ -123,4 +124,6 @@ def _result_part(item: Any) -> str:
             return result_text(block[key])
     words = [text_of(block.get(key)) for key in ("title", "url", "tool_name", "name", "error_code")]
     about_it = " ".join(word for word in words if word)
+    if block and not kind and not about_it:
+        return encode(block).decode()
     return f"[{kind or 'result'}{f': {about_it}' if about_it else ''}]" if block else ""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -146,6 +147,10 @@ class Importer(ABC):
     def claims_folder(self, folder: Path) -> bool:
         """Return whether a whole folder is one source of this format."""
         return False
+
+    def is_companion(self, path: Path) -> bool:
+        """Return whether a file of a folder is read together with another one."""
+        return any(fnmatchcase(path.name, pattern) for pattern in self.companions)
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ class Exchange:
 
 
 def sessions_of(
-    exchanges: Sequence[Exchange], account: Account, *, origin: str
+    exchanges: Sequence[Exchange], account: Account, *, origin: str, title: str = ""
 ) -> list[SessionDraft]:
     """Return a session for every request that no longer one goes on from.
 
@@ -48,32 +48,33 @@ def sessions_of(
         else:
             account.take()
             kept[key] = exchange
-    return [_draft(exchange, origin) for exchange in kept.values()]
+    return [_draft(exchange, origin, title) for exchange in kept.values()]
 
 
 def _chain(exchange: Exchange) -> tuple[list[str], str]:
     """Return the running hash after each message asked, and after the answer."""
     digest, keys = hashlib.sha256(), []
     for message in exchange.asked:
-        digest.update(_said(message))
+        digest.update(said(message))
         keys.append(digest.hexdigest())
     if exchange.answer is not None:
-        digest.update(_said(exchange.answer))
+        digest.update(said(exchange.answer))
     return keys, digest.hexdigest()
 
 
-def _said(message: Message) -> bytes:
+def said(message: Message) -> bytes:
     """Return what a message says; clients send thinking back or not as they like."""
     blocks = [block for block in message.blocks if block.get("type") != "thinking"]
     return encode({"role": message.role, "content": message.content.strip(), "blocks": blocks})
 
 
-def _draft(exchange: Exchange, origin: str) -> SessionDraft:
+def _draft(exchange: Exchange, origin: str, title: str) -> SessionDraft:
     answer = (exchange.answer,) if exchange.answer is not None else ()
     return draft(
         exchange.name,
         (*exchange.asked, *answer),
         origin=origin,
+        title=title,
         meta=exchange.meta,
         taken=1,
     )

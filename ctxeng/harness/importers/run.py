@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from ctxeng.core.errors import DatasetError
 from ctxeng.harness.importers.card import write_card
+from ctxeng.harness.importers.folders import Walk
 from ctxeng.harness.importers.model import Account, Finding, Importer, Options, SessionDraft, View
-from ctxeng.harness.importers.registry import AUTO, IMPORTERS, detect, importer_named
+from ctxeng.harness.importers.registry import (
+    AUTO,
+    IMPORTERS,
+    detect,
+    format_names,
+    importer_named,
+)
 from ctxeng.harness.importers.source import Source, sample_of
 from ctxeng.harness.importers.writing import (
     DatasetWriter,
@@ -22,6 +28,7 @@ from ctxeng.harness.importers.writing import (
     merge_probes,
 )
 from ctxeng.harness.probes.model import Probe
+from ctxeng.harness.sessions.text import likely_encoding
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,7 +74,6 @@ class ImportReport:
             "sessions": self.sessions,
             "messages": self.messages,
             "probes": self.probes,
-            "outcomes": dict(sorted(self.outcomes.items())),
             "findings": [
                 {"file": f.file, "line": f.line, "what": f.what}
                 for f in (*self.failures, *self.findings)
@@ -102,10 +108,13 @@ def import_paths(
         redactor=redactor,
         report=ImportReport(format=format),
     )
-    sources = [pair for path in paths for pair in _sources(path, run.chosen)]
+    importers = (run.chosen,) if run.chosen else IMPORTERS
+    walks = [Walk.below(path, importers) for path in paths]
     check_writable(out)
-    for path, is_named in sources:
-        run.file(path, is_named=is_named)
+    for walk in walks:
+        run.report.findings += walk.findings
+        for found in walk.found:
+            run.file(found.path, is_named=found.is_named)
     return run.finish(out)
 
 
@@ -131,7 +140,7 @@ class _Run:
             self._fail(path, str(error))
             return
         if importer is None:
-            what = "not recognised as any format"
+            what = f"not recognised as any format: {_beginning(source)}"
             self.report.findings.append(Finding(file=str(path), line=0, what=what))
             return
         self.report.files += 1
@@ -164,8 +173,8 @@ class _Run:
         if found is None and is_named:
             raise DatasetError(
                 f"a file to import must be in a known format, got one that none recognises "
-                f"({source.name}, beginning {sample.head[:40]!r}). Name the format, or see "
-                "`ctxeng import --help` for the list."
+                f"({source.name}: {_beginning(source)}). "
+                f"Name the format: {', '.join(format_names())}."
             )
         return found
 
@@ -222,28 +231,14 @@ class _Run:
         self.report.failures.append(Finding(file=str(path), line=0, what=what))
 
 
-def _sources(path: Path, chosen: Importer | None) -> list[tuple[Path, bool]]:
-    """Return the files below a path, each with whether it was named by the person."""
-    if not path.exists():
-        raise DatasetError(f"a path to import must exist, got {path}. Check the spelling.")
-    importers = (chosen,) if chosen else IMPORTERS
-    if not path.is_dir() or any(importer.claims_folder(path) for importer in importers):
-        return [(path, True)]
-    suffixes = {suffix for importer in importers for suffix in importer.suffixes}
-    skipped = [pattern for importer in importers for pattern in importer.companions]
-    files = sorted(file for file in path.rglob("*") if file.is_file())
-    found = [
-        (file, False)
-        for file in files
-        if file.suffix in suffixes
-        and not any(fnmatch(file.name, pattern) for pattern in skipped)
-        and not any(part.startswith(".") for part in file.relative_to(path).parts)
-    ]
-    if not found:
-        raise DatasetError(
-            f"a folder to import must hold {', '.join(sorted(suffixes))} files, got none in {path}."
-        )
-    return found
+def _beginning(source: Source) -> str:
+    """Return what a source that no format claims begins with, and its likely encoding."""
+    if source.members:
+        return f"holds {', '.join(source.members[:3])}{' …' if len(source.members) > 3 else ''}"
+    head = sample_of(source).head
+    encoding = likely_encoding(head)
+    advice = f", looks like {encoding}: pass --encoding {encoding}" if encoding else ""
+    return f"begins with {head[:40]!r}{advice}"
 
 
 def _nothing(report: ImportReport) -> str:

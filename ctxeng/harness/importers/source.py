@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
-import zipfile
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +15,11 @@ from typing import Any, BinaryIO
 
 from ctxeng.core.errors import DatasetError
 from ctxeng.harness.sessions.text import decode, lines, open_utf8, parse_json
+
+if sys.version_info >= (3, 14):
+    import zipfile
+else:  # the same module, with Zstandard
+    from backports.zstd import zipfile
 
 HEAD_BYTES = 262_144
 MAX_LINE_BYTES = 64_000_000
@@ -98,7 +103,8 @@ class Source:
             return tuple(sorted(file.relative_to(self.path).as_posix() for file in found))
         if not self.is_archive:
             return ()
-        with self._archive() as archive:
+        with self._broken_archive_told():
+            archive = self._archive
             return tuple(sorted(i.filename for i in archive.infolist() if not i.is_dir()))
 
     def member(self, name: str) -> bytes:
@@ -106,19 +112,24 @@ class Source:
         if self.path.is_dir():
             with _readable(self.path / name):
                 return (self.path / name).read_bytes()
-        with self._archive() as archive:
-            return _unpacked(archive, name, self.name)
+        with self._broken_archive_told():
+            return _unpacked(self._archive, name, self.name)
 
     def member_json(self, name: str) -> Any:
         """Return a member as a JSON value, clean."""
         return json_value(self.member(name), where=f"{self.name}!{name}", encoding=self.encoding)
 
+    @cached_property
+    def _archive(self) -> zipfile.ZipFile:
+        """Return the archive, its directory read once however many members it has."""
+        archive = zipfile.ZipFile(self.path)
+        _refuse_bomb(archive, self.name)
+        return archive
+
     @contextmanager
-    def _archive(self) -> Iterator[zipfile.ZipFile]:
+    def _broken_archive_told(self) -> Iterator[None]:
         try:
-            with zipfile.ZipFile(self.path) as archive:
-                _refuse_bomb(archive, self.name)
-                yield archive
+            yield
         except _BROKEN_ARCHIVE as error:
             raise DatasetError(
                 f"an archive must be a sound zip file, got {error} ({self.name}). "

@@ -140,7 +140,7 @@ def test_thinking_that_cannot_be_read_leaves_no_block(block: dict[str, Any]) -> 
         ({"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"},
          "[web_search_tool_result_error: max_uses_exceeded]"),
         ([{"type": "thing"}], "[thing]"),
-        ([{"a": 1}], "[result]"),
+        ([{"a": 1}], '{"a":1}'),
     ],
 )  # fmt: skip
 def test_a_result_is_text_whatever_it_was(value: Any, text: str) -> None:

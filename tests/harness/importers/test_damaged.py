@@ -82,6 +82,15 @@ def test_a_folder_with_files_of_no_format_imports_the_rest(
     assert len(found.sessions) == len(DAMAGED) + 2
     unknown = {Path(f.file).name for f in found.report.findings if "not recognised" in f.what}
     assert unknown == {*("rpc_cut_inside_multibyte.json", "rpc_euc_jp.json", "rpc_shift_jis.json")}
+    advice = {
+        Path(f.file).name: f.what.rpartition("pass ")[2]
+        for f in found.report.findings
+        if "looks like" in f.what
+    }
+    assert advice == {
+        "rpc_euc_jp.json": "--encoding euc_jp",
+        "rpc_shift_jis.json": "--encoding cp932",
+    }
 
 
 Damage = Callable[[bytes, random.Random], bytes]

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from ctxeng.core.errors import DatasetError
-from ctxeng.harness.importers.locomo import load_errata
+from ctxeng.harness.importers.questions import Errata
 from ctxeng.harness.probes.io import check_against, faults_of, probe_record
 from ctxeng.harness.probes.model import Probe, Span
 from tests.harness.importers.conftest import Import, Imported, Write
@@ -201,12 +201,12 @@ def test_a_damaged_list_of_errors_is_told(entry: Any, source: Write) -> None:
     """It would silently let wrong labels through."""
     path = source([entry], name="label_errata.json")
     with pytest.raises(DatasetError, match=r"label errata must be a list of .*label_errata\.json"):
-        load_errata(path)
+        Errata.beside(path)
 
 
 def test_without_a_list_of_errors_there_are_none(tmp_path: Path) -> None:
     """The file is optional."""
-    assert load_errata(tmp_path / "label_errata.json") == ()
+    assert Errata.beside(tmp_path / "l.json") == Errata()
 
 
 @pytest.mark.parametrize("name", ["locomo6.json", "locomo2_original_labels.json"])

@@ -140,6 +140,6 @@ def test_a_compacted_context_is_a_list_of_messages(
     name: str, count: int, imported: Import, shared_data
 ) -> None:
     """A bare JSON list of the size that `json.load` gives is one session, in order."""
-    found = imported("auto", shared_data / "lost-in-compaction" / name)
+    found = imported("openai-chat", shared_data / "lost-in-compaction" / name)
     assert found.report.read == count
     assert [message.seq for message in found.messages] == list(range(count))

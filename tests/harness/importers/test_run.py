@@ -53,7 +53,7 @@ def test_an_import_makes_a_dataset_with_a_card(imported: Import, source: Write) 
     ]
     record = found.report.record()
     assert (record["files"], record["sessions"], record["messages"]) == (1, 2, 3)
-    assert record["outcomes"] == {"written": 2}
+    assert found.report.outcomes == {"written": 2}
     assert "2 sessions, 3 messages, 0 probes." in (found.out / "card.md").read_text("utf-8")
     assert orjson.loads(orjson.dumps(record)) == record
 
@@ -122,13 +122,15 @@ def test_a_folder_is_walked_in_order_past_what_is_no_session(
     source(SHAREGPT, name="a.json")
     source({"words": ["x"]}, name="cspell.json")
     source(CHAT, name=".cache/x.jsonl")
-    source(b"not looked at", name="notes.txt")
+    source(b"not looked at", name="notes.pdf")
+    source(b"nor this", name="LICENSE")
     found = imported("auto", tmp_path / "given")
     assert sorted(found.sessions) == ["a-1", "b-00001"]
     assert found.report.files == 2
     assert found.report.format == "auto"
     assert [(Path(f.file).name, f.what) for f in found.report.findings] == [
-        ("cspell.json", "not recognised as any format")
+        ("given", "not looked at: 1 file .pdf, 1 file without an ending"),
+        ("cspell.json", """not recognised as any format: begins with b'{"words":["x"]}'"""),
     ]
     assert not found.report.failures
 

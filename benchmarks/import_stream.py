@@ -1,0 +1,142 @@
+"""Import a large Claude Code file: speed beside parsing alone, and peak memory.
+
+    python benchmarks/import_stream.py --megabytes 1000
+
+Writes a session of that size (invented: prose, tool calls, results of a few hundred bytes to
+200 KB, thinking, compaction boundaries, side lines), parses its lines with orjson and nothing
+else, imports it in a process of its own, and prints both times, their ratio, and the peak memory
+of the import. Exit code 1 where the ratio or the memory misses its bound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+
+SHARE_BOUND = 0.30
+MEMORY_BOUND_MB = 300
+WORDS = (
+    "schedule invoice kettle harbour lantern review margin cache query window port signal draft "
+    "budget Dienstag 予算 예산 naïve ledger socket garden retry ticket amber violet release"
+).split()
+
+
+def prose(rng: random.Random, words: int) -> str:
+    """Return that many words, with a quote and a line break now and then."""
+    return " ".join(rng.choices(WORDS, k=words)).replace("retry", 'retry "soon"\n')
+
+
+def records(rng: random.Random) -> Iterator[dict[str, object]]:
+    """Yield the records of an endless session, in the proportions of real ones."""
+    parent: str | None = None
+    for turn in range(1 << 40):
+        base = {"sessionId": "s", "isSidechain": False, "userType": "external", "cwd": "/w/app",
+                "version": "2.1.0", "gitBranch": "main"}  # fmt: skip
+        at = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(1_760_000_000 + turn * 30))
+
+        def line(kind: str, base: dict[str, object] = base, at: str = at, **more: object) -> dict[str, object]:
+            nonlocal parent
+            identity = f"{rng.getrandbits(128):032x}"
+            dashed = "-".join(
+                (identity[:8], identity[8:12], identity[12:16], identity[16:20], identity[20:])
+            )
+            made = {"parentUuid": parent, **base, "type": kind, "uuid": dashed, "timestamp": at}
+            parent = dashed
+            return made | more
+
+        if turn % 2000 == 1999:
+            last, parent = parent, None
+            yield line("system", subtype="compact_boundary", content="Conversation compacted",
+                       logicalParentUuid=last, compactMetadata={"trigger": "auto", "preTokens": 155000})  # fmt: skip
+            yield line("user", isCompactSummary=True,
+                       message={"role": "user", "content": prose(rng, 1500)})  # fmt: skip
+        yield line("user", message={"role": "user", "content": prose(rng, rng.randint(5, 80))})
+        call = f"toolu_{turn:020d}"
+        message = {"id": f"msg_{turn:020d}", "role": "assistant", "model": "claude-sonnet-4-5",
+                   "usage": {"input_tokens": 4, "output_tokens": 300}}  # fmt: skip
+        for block in (
+            {"type": "thinking", "thinking": prose(rng, 60), "signature": "x" * 300},
+            {"type": "text", "text": prose(rng, rng.randint(10, 200))},
+            {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": prose(rng, 12)}},
+        ):
+            yield line("assistant", message={**message, "content": [block]})
+        yield line("progress", data={"type": "hook_progress", "hookName": "PostToolUse:Bash"})
+        size = min(30_000, int(rng.paretovariate(1.1) * 60))
+        result = prose(rng, size)
+        yield line("user", message={"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": call, "content": result}]},
+            toolUseResult={"stdout": result[:4000], "stderr": "", "interrupted": False})  # fmt: skip
+
+
+def write(path: Path, megabytes: int, seed: int) -> None:
+    """Write the session."""
+    left = megabytes * 1_000_000
+    with path.open("wb") as stream:
+        for record in records(random.Random(seed)):
+            line = orjson.dumps(record) + b"\n"
+            stream.write(line)
+            left -= len(line)
+            if left <= 0:
+                return
+
+
+def parse(path: Path) -> float:
+    """Return the seconds that orjson alone takes for the lines."""
+    start = time.perf_counter()
+    with path.open("rb") as stream:
+        for line in stream:
+            orjson.loads(line)
+    return time.perf_counter() - start
+
+
+def imported(path: Path, out: Path) -> dict[str, float]:
+    """Import in a process of its own; return its seconds, peak memory and account."""
+    code = (
+        "import json, resource, sys, time\n"
+        "from pathlib import Path\n"
+        "from ctxeng.harness.importers.run import import_paths\n"
+        "start = time.perf_counter()\n"
+        "report = import_paths('claude-code', [Path(sys.argv[1])], Path(sys.argv[2]))\n"
+        "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "print(json.dumps({'seconds': time.perf_counter() - start, 'peak': peak,\n"
+        "                  'read': report.read, 'messages': report.messages}))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path), str(out)], stdout=subprocess.PIPE, check=True
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    found["peak_mb"] = found.pop("peak") / (1e6 if sys.platform == "darwin" else 1024)
+    return found
+
+
+def main() -> int:
+    """Measure, print, and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folder", type=Path, default=None, help="where the files are written")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        path = Path(folder) / "session.jsonl"
+        write(path, options.megabytes, options.seed)
+        parse(path)  # the file is in the page cache for both
+        alone = parse(path)
+        found = imported(path, Path(folder) / "out")
+    share = alone / found["seconds"]
+    print(f"{options.megabytes} MB, {found['read']:,} lines, {found['messages']:,} messages")
+    print(f"orjson alone {alone:.1f} s, import {found['seconds']:.1f} s, {share:.0%} of its speed")
+    print(f"peak memory {found['peak_mb']:.0f} MB (bounds: {SHARE_BOUND:.0%}, {MEMORY_BOUND_MB} MB)")
+    return int(share < SHARE_BOUND or found["peak_mb"] > MEMORY_BOUND_MB)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -22,6 +22,8 @@ from pathlib import Path
 
 import orjson
 
+PROGRESS_LINES = 13
+"""For every tool call, as in recorded sessions, where seven of ten lines report progress."""
 SHARE_BOUND = 0.30
 MEMORY_BOUND_MB = 300
 WORDS = (
@@ -69,8 +71,11 @@ def records(rng: random.Random) -> Iterator[dict[str, object]]:
             {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": prose(rng, 12)}},
         ):
             yield line("assistant", message={**message, "content": [block]})
-        yield line("progress", data={"type": "hook_progress", "hookName": "PostToolUse:Bash"})
-        size = min(30_000, int(rng.paretovariate(1.1) * 60))
+        for _ in range(PROGRESS_LINES):
+            yield line("progress", parentToolUseID=call, toolUseID=call, slug="amber-kettle-review",
+                       data={"type": "hook_progress", "hookEvent": "PostToolUse",
+                             "hookName": "PostToolUse:Bash", "command": prose(rng, 20)})  # fmt: skip
+        size = min(30_000, int(rng.paretovariate(1.1) * 200))
         result = prose(rng, size)
         yield line("user", message={"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": call, "content": result}]},

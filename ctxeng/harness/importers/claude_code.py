@@ -11,24 +11,25 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 
-import orjson
-
-from ctxeng.harness.importers.claude_code_lines import Line, merge_records, read_line
+from ctxeng.harness.importers.claude_code_lines import Line, is_talk, read_line
+from ctxeng.harness.importers.claude_code_parts import Parts
 from ctxeng.harness.importers.claude_code_threads import Ordered, Thread, order
 from ctxeng.harness.importers.model import Account, Importer, Options, SessionDraft
 from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.importers.values import mapped, text_of
 from ctxeng.harness.probes.model import Probe
-from ctxeng.harness.sessions.io import Header, encode
-from ctxeng.harness.sessions.language import SAMPLE_CHARACTERS, guess_language
-from ctxeng.harness.sessions.text import parse_json
+from ctxeng.harness.sessions.io import Header, parse_timestamp
+from ctxeng.harness.sessions.language import guess_language
+from ctxeng.harness.sessions.text import parse_json_unclean
 
 _MAIN, _SIDE = "", "sidechain"
 _MARKS = ("parentUuid", "sessionId", "isSidechain", "uuid", "userType")
 _BUFFER_BYTES = 1 << 18
 _FACTS = ("cwd", "version", "gitBranch")
+_SAMPLED, _SAMPLE_CHARACTERS = 60, 2000
+"""Messages, and characters of each, by which the language of a thread is guessed."""
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 
 
@@ -48,9 +49,8 @@ class ClaudeCodeImporter(Importer):
     ) -> Iterator[SessionDraft | Probe]:
         """Yield a session for the main thread and for every agent in the file."""
         with tempfile.TemporaryFile(prefix="ctxeng-import-", buffering=_BUFFER_BYTES) as spool:
-            reading = _Reading(spool=spool, keep_summaries=options.view == "recorded")
+            reading = _Reading(parts=Parts(spool), keep_summaries=options.view == "recorded")
             reading.all(source, account)
-            spool.flush()
             names = _Names.of(source.path, reading)
             for key, thread in reading.threads.items():
                 yield from _drafts(key, thread, reading, names, account)
@@ -60,81 +60,78 @@ class ClaudeCodeImporter(Importer):
 class _Reading:
     """The first pass over a file."""
 
-    spool: IO[bytes]
+    parts: Parts
     keep_summaries: bool
     threads: dict[str, Thread] = field(default_factory=dict)
     samples: dict[str, list[str]] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
-    last_key: str = _MAIN
-    written: int = 0
+    silent: Counter[str] = field(default_factory=Counter)
+    last: tuple[str, bytes | str] = ("", "")
+    wanted: tuple[str, ...] = ("sessionId", *_FACTS)
 
     def all(self, source: Source, account: Account) -> None:
-        """Read every line."""
-        for number, data in source.lines():
-            try:
-                record = parse_json(data)
-            except ValueError as error:
-                if not data.strip():
-                    account.skip("blank line")
+        """Read every line; what is kept of it is cleaned when it is encoded."""
+        with source.stream() as stream:
+            for number, data in enumerate(stream, start=1):
+                try:
+                    record = parse_json_unclean(data)
+                except ValueError as error:
+                    if not data.strip():
+                        account.skip("blank line")
+                        continue
+                    account.damaged(data, error, line=number)
                     continue
-                account.damaged(data, error, line=number)
-                continue
-            if not isinstance(record, dict):
-                account.skip("not an object")
-                account.note(f"a {type(record).__name__} is no record", line=number)
-                continue
-            self.one(record, account)
+                if not isinstance(record, dict):
+                    account.skip("not an object")
+                    account.note(f"a {type(record).__name__} is no record", line=number)
+                    continue
+                self.one(record, account)
+        self.parts.close()
+        for kind, count in self.silent.items():
+            account.skip(f"no message: {kind[:40] or 'without a type'}", count)
         for kind, count in self.unknown.items():
             account.note(f"{count} blocks of unknown type {kind!r} are kept as they are")
 
     def one(self, record: dict[str, Any], account: Account) -> None:
-        """Read one record."""
-        identity = text_of(record.get("uuid"))
-        if not identity:
+        """Read one record. Most are steps between messages, so these take the short way."""
+        identity = record.get("uuid")
+        if not (isinstance(identity, str) and identity):
             self._aside(record, account)
             return
-        key = _SIDE if record.get("isSidechain") else _MAIN
-        if key and (agent := text_of(record.get("agentId"))):
-            key = f"agent-{agent}"
+        key = self._thread_of(record) if record.get("isSidechain") else _MAIN
         thread = self.threads.get(key)
         if thread is None:
             thread = self.threads[key] = Thread()
             self.samples[key] = []
+        parent = record.get("parentUuid") or record.get("logicalParentUuid")
+        parent_key = self.last[1] if parent == self.last[0] else _key(text_of(parent))
         node_key = _key(identity)
         if node_key in thread.nodes:
             account.skip("repeated line")
             return
-        line = read_line(record)
+        self.last = (identity, node_key)
+        line = read_line(record) if is_talk(record) else None
+        if line is None:
+            at = parse_timestamp(record.get("timestamp"))
+            thread.add(node_key, parent_key, False, at.timestamp() if at else 0.0)
+            self.silent[text_of(record.get("type"))] += 1
+            return
         if line.is_summary and not self.keep_summaries:
             line.record, line.reason = None, "injected summary"
-        self._add(thread, node_key, record, line)
+        time = line.at.timestamp() if line.at else 0.0
         if line.record is None:
+            thread.add(node_key, parent_key, False, time)
             account.skip(line.reason)
+            return
+        node = thread.add(node_key, parent_key, True, time, line.group)
+        self.parts.add(thread, node, line)
         self._remember(key, record, line)
 
-    def _add(
-        self, thread: Thread, node_key: bytes | str, record: dict[str, Any], line: Line
-    ) -> None:
-        parent = text_of(record.get("parentUuid")) or text_of(record.get("logicalParentUuid"))
-        data = encode(line.record) if line.record is not None else b""
-        node = thread.add(
-            node_key,
-            _key(parent) if parent else None,
-            is_message=line.record is not None,
-            time=line.at.timestamp() if line.at else 0.0,
-            group=line.group,
-            offset=self.written,
-            length=len(data),
-        )
-        if data:
-            self.spool.write(data)
-            self.written += len(data)
-        for call in line.calls:
-            thread.calls.setdefault(call, node)
-        if line.answers:
-            thread.waiting_results[node] = line.answers
+    def _thread_of(self, record: dict[str, Any]) -> str:
+        agent = text_of(record.get("agentId"))
+        return f"agent-{agent}" if agent else _SIDE
 
     def _aside(self, record: dict[str, Any], account: Account) -> None:
         """Take what a line without an id tells about the session."""
@@ -143,16 +140,18 @@ class _Reading:
             leaf = text_of(record.get("leafUuid"))
             if not leaf or any(_key(leaf) in thread.nodes for thread in self.threads.values()):
                 self.titles[kind] = title
-        account.skip(f"no message: {kind[:40] or 'without a type'}")
+        self.silent[kind] += 1
 
     def _remember(self, key: str, record: dict[str, Any], line: Line) -> None:
-        self.unknown.update(line.unknown)
-        for name in ("sessionId", *_FACTS):
-            if name not in self.facts and (value := text_of(record.get(name))):
+        if line.unknown:
+            self.unknown.update(line.unknown)
+        for name in self.wanted:
+            if value := text_of(record.get(name)):
                 self.facts[name] = value
+                self.wanted = tuple(one for one in self.wanted if one != name)
         sample = self.samples[key]
-        if line.record is not None and sum(map(len, sample)) < SAMPLE_CHARACTERS:
-            sample.append(line.record["content"][:2000])
+        if len(sample) < _SAMPLED and line.record is not None:
+            sample.append(line.record["content"][:_SAMPLE_CHARACTERS])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +242,7 @@ def _speakers(thread: Thread, ordered: Ordered, reading: _Reading) -> tuple[str,
     """Return the roles in order of appearance; every role shows within the first messages."""
     roles: dict[str, None] = {}
     for nodes in ordered.messages:
-        start = _part(thread, nodes[0], reading)[:24]
+        start = reading.parts.message(thread, nodes[:1])[:24]
         roles[start.split(b'"')[3].decode("ascii")] = None
         if len(roles) == 3:
             break
@@ -252,15 +251,7 @@ def _speakers(thread: Thread, ordered: Ordered, reading: _Reading) -> tuple[str,
 
 def _records(thread: Thread, ordered: Ordered, reading: _Reading) -> Iterator[bytes]:
     for seq, nodes in enumerate(ordered.messages):
-        parts = [_part(thread, node, reading) for node in nodes]
-        if len(parts) > 1:
-            parts = [encode(merge_records([orjson.loads(part) for part in parts]))]
-        yield b'{"seq":%d,' % seq + parts[0][1:]
-
-
-def _part(thread: Thread, node: int, reading: _Reading) -> bytes:
-    reading.spool.seek(thread.offset[node])
-    return reading.spool.read(thread.length[node])
+        yield b'{"seq":%d,' % seq + reading.parts.message(thread, nodes)[1:]
 
 
 def _key(identity: str) -> bytes | str:

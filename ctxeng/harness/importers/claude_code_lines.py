@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from ctxeng.harness.importers.anthropic_blocks import Content, read_content
 from ctxeng.harness.importers.injected import typed
 from ctxeng.harness.importers.values import mapped, text_of
 from ctxeng.harness.sessions.io import parse_timestamp
+from ctxeng.harness.sessions.text import clean
 
 _USAGE = (
     "input_tokens",
@@ -18,6 +19,8 @@ _USAGE = (
     "cache_creation_input_tokens",
     "cache_read_input_tokens",
 )
+
+_TALK = ("assistant", "user", "attachment", "system")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,7 +38,12 @@ class Line:
     answers: str = ""
     is_summary: bool = False
     at: datetime | None = None
-    unknown: list[str] = field(default_factory=list)
+    unknown: Sequence[str] = ()
+
+
+def is_talk(record: Mapping[str, Any]) -> bool:
+    """Return whether a line can be a message, or says itself why it is none."""
+    return record.get("type") in _TALK
 
 
 def read_line(record: Mapping[str, Any]) -> Line:
@@ -47,29 +55,10 @@ def read_line(record: Mapping[str, Any]) -> Line:
         return _user(record)
     if kind == "attachment":
         return _attachment(record)
+    at = parse_timestamp(record.get("timestamp"))
     if kind == "system":
-        subtype = text_of(record.get("subtype")) or "note"
-        return Line(reason=f"system: {subtype}", at=parse_timestamp(record.get("timestamp")))
-    return Line(
-        reason=f"no message: {text_of(kind)[:40] or 'without a type'}",
-        at=parse_timestamp(record.get("timestamp")),
-    )
-
-
-def merge_records(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the lines of one API message as one: words and blocks joined, usage of the last."""
-    merged = dict(parts[0])
-    texts = [part["content"] for part in parts if part["content"]]
-    merged["content"] = "\n\n".join(texts)
-    blocks = [block for part in parts for block in part.get("blocks", ())]
-    if blocks:
-        merged["blocks"] = blocks
-    meta: dict[str, Any] = {}
-    for part in parts:
-        meta |= part.get("meta", {})
-    if meta:
-        merged["meta"] = meta
-    return merged
+        return Line(reason=f"system: {text_of(record.get('subtype')) or 'note'}", at=at)
+    return Line(reason=f"no message: {text_of(kind)[:40] or 'without a type'}", at=at)
 
 
 def _assistant(record: Mapping[str, Any]) -> Line:
@@ -143,7 +132,7 @@ def _line(
     record: Mapping[str, Any], role: str, content: Content, meta: dict[str, Any], identity: str
 ) -> Line:
     at = parse_timestamp(record.get("timestamp"))
-    text = content.text
+    text = clean(content.text)
     if not text and not content.blocks:
         return Line(reason="empty message", at=at, unknown=content.unknown)
     canonical: dict[str, Any] = {"role": role, "content": text}

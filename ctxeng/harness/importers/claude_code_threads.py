@@ -21,7 +21,8 @@ class Thread:
     """The lines of one agent, as compact columns: node i is the i-th line with an id.
 
     ``message`` is 1 where the line carries part of a message. ``group`` numbers API messages
-    (several lines can be one), ``call`` is the node whose tool call a result answers.
+    (several lines can be one), ``call`` is the node whose tool call a result answers; ``offset``
+    and ``length`` place its part in the spool, 0 long where an earlier line's part holds it.
     """
 
     nodes: dict[bytes | str, int] = field(default_factory=dict)
@@ -41,18 +42,15 @@ class Thread:
     def add(
         self,
         key: bytes | str,
-        parent: bytes | str | None,
-        *,
+        parent: bytes | str,
         is_message: bool,
         time: float,
         group: str = "",
-        offset: int = 0,
-        length: int = 0,
     ) -> int:
-        """Add a line and return its node."""
+        """Add a line and return its node; the parent of a root is empty."""
         node = len(self.parent)
         self.nodes[key] = node
-        if parent is None:
+        if not parent:
             self.parent.append(_NONE)
         else:
             at = self.nodes.get(parent, _NONE)
@@ -63,8 +61,8 @@ class Thread:
         self.time.append(time)
         self.group.append(self.groups.setdefault(group, len(self.groups)) if group else _NONE)
         self.call.append(_NONE)
-        self.offset.append(offset)
-        self.length.append(length)
+        self.offset.append(0)
+        self.length.append(0)
         return node
 
     def settle(self) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
+import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Literal, Protocol
@@ -14,7 +15,7 @@ from ctxeng.core.errors import DatasetError
 from ctxeng.harness.importers.model import SessionDraft
 from ctxeng.harness.probes.io import read_probes, write_probes
 from ctxeng.harness.probes.model import Probe
-from ctxeng.harness.sessions.io import atomic_file, encode, file_name
+from ctxeng.harness.sessions.io import encode, file_name
 
 Outcome = Literal["written", "updated", "unchanged", "copy", "empty"]
 _CHUNK_BYTES = 1_000_000
@@ -56,7 +57,7 @@ class DatasetWriter:
         number behind it when they are not.
         """
         wanted = draft.header.session_id
-        with tempfile.TemporaryFile(dir=self.out, buffering=_CHUNK_BYTES) as body:
+        with _unnamed(self.out / "sessions") as body:
             own_id = self._free_id(wanted)
             head = self._redacted(encode(replace(draft.header, session_id=own_id).record()))
             body.write(head + b"\n")
@@ -126,14 +127,29 @@ def check_writable(out: Path) -> None:
         ) from None
 
 
+@contextmanager
+def _unnamed(folder: Path) -> Iterator[IO[bytes]]:
+    """Open a hidden file in ``folder`` that is gone afterwards, unless it was given a name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(
+        dir=folder, prefix=".import-", buffering=_CHUNK_BYTES, delete=False
+    ) as body:
+        try:
+            yield body
+        finally:
+            with suppress(OSError):
+                os.unlink(body.name)
+
+
 def _place(body: IO[bytes], path: Path) -> Outcome:
-    """Copy a finished file into place, unless the same is there already."""
+    """Give a finished file its name, unless the same is there already."""
     existed = path.exists()
+    body.flush()
     if existed and _same(body, path):
         return "unchanged"
-    body.seek(0)
-    with atomic_file(path) as stream:
-        shutil.copyfileobj(body, stream, _CHUNK_BYTES)
+    body.close()
+    os.chmod(body.name, 0o644)
+    os.replace(body.name, path)
     return "updated" if existed else "written"
 
 

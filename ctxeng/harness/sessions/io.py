@@ -17,7 +17,14 @@ import orjson
 
 from ctxeng.core.errors import DatasetError
 from ctxeng.core.messages import ROLES, Message, Session
-from ctxeng.harness.sessions.text import clean_json, json_fault, lines, open_utf8, parse_json
+from ctxeng.harness.sessions.text import (
+    clean_json,
+    json_fault,
+    lines,
+    needs_cleaning,
+    open_utf8,
+    parse_json,
+)
 
 SCHEMA = "ctxeng.session/1"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._~-]")
@@ -86,14 +93,18 @@ def message_record(message: Message) -> dict[str, Any]:
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
-    """Return a record as one line of JSON without its line end.
+    """Return a record as one line of JSON without its line end, clean.
 
-    What JSON in UTF-8 cannot hold (lone surrogates, giant integers, endless nesting) is cleaned.
+    What a database or JSON in UTF-8 cannot hold (NUL, lone surrogates, giant integers, endless
+    nesting) is cleaned.
     """
     try:
-        return orjson.dumps(record, option=orjson.OPT_NON_STR_KEYS)
+        data = orjson.dumps(record)
+        if not needs_cleaning(data):
+            return data
     except TypeError:
-        return orjson.dumps(clean_json(dict(record)), option=orjson.OPT_NON_STR_KEYS)
+        pass
+    return orjson.dumps(clean_json(dict(record)))
 
 
 def session_lines(session: Session) -> Iterator[bytes]:

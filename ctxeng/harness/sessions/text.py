@@ -20,6 +20,7 @@ import orjson
 
 from ctxeng.core.errors import DatasetError
 
+_BUFFER_BYTES = 1 << 17
 MAX_DEPTH = 200
 """Deepest nesting that is kept as structure; what lies deeper is kept as JSON text."""
 
@@ -33,7 +34,7 @@ _BOMS = (
 _GUESSES = ("cp932", "euc_jp", "cp949", "gb18030", "big5", "cp1252")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _RETURNS = re.compile(r"\r+\n")
-_ESCAPES_TO_CLEAN = (b"\\u0000", b"\\r", b"\r", b"\\ufeff", b"\\uFEFF", codecs.BOM_UTF8)
+_ESCAPED = re.compile(rb"\\(?:r|u(?:0000|[fF][eE][fF][fF]))")
 _INT64 = range(-(2**63), 2**64)
 
 
@@ -87,13 +88,29 @@ def parse_json(data: bytes) -> Any:
     Raises:
         ValueError: ``data`` is not JSON in UTF-8.
     """
+    value = parse_json_unclean(data)
+    return clean_json(value) if needs_cleaning(data) else value
+
+
+def parse_json_unclean(data: bytes) -> Any:
+    """Return the JSON value in ``data``; whoever keeps some of its text cleans that (``encode``).
+
+    Raises:
+        ValueError: ``data`` is not JSON in UTF-8.
+    """
     try:
-        value = orjson.loads(data)
+        return orjson.loads(data)
     except orjson.JSONDecodeError as error:
         return _parse_leniently(data, error)
-    if any(escape in data for escape in _ESCAPES_TO_CLEAN):
-        return clean_json(value)
-    return value
+
+
+def needs_cleaning(data: bytes) -> bool:
+    """Return whether JSON may hold what ``clean`` removes; every line pays for this question."""
+    return (
+        (b"\\" in data and _ESCAPED.search(data) is not None)
+        or b"\r" in data
+        or (b"\xef" in data and codecs.BOM_UTF8 in data)
+    )
 
 
 def _parse_leniently(data: bytes, error: ValueError) -> Any:
@@ -138,7 +155,7 @@ def open_utf8(path: Path, *, encoding: str | None = None) -> BinaryIO:
     Raises:
         DatasetError: the encoding is unknown to Python.
     """
-    raw = path.open("rb")
+    raw = path.open("rb", buffering=_BUFFER_BYTES)
     try:
         used, skip = _encoding_of(raw.read(4), encoding, str(path))
         raw.seek(skip)

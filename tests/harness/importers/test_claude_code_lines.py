@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ctxeng.harness.importers.claude_code_lines import merge_records, read_line
+from ctxeng.harness.importers.claude_code_lines import read_line
+from ctxeng.harness.importers.claude_code_parts import merge_records
 
 AT = "2026-03-02T09:14:00.500Z"
 USAGE = {"input_tokens": 3, "output_tokens": 1, "cache_creation_input_tokens": 0,

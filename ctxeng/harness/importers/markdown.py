@@ -20,7 +20,7 @@ from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.probes.model import Probe
 
 _STYLES = {
-    "heading": re.compile(r"#{1,6}\s+\W*(?P<name>[\w .'’-]{1,40}?)(?:\s*\([^()]*\))?\s*:?\s*"),
+    "heading": re.compile(r"#{1,6}\s+\W*(?P<name>[\w .'’-]{1,40}?)(?:\s*\([^()]*\))?\s*:?\s*$"),
     "bold": re.compile(r"(?:[-*>]\s+)?\*\*(?P<name>[\w .'’()-]{1,40}?)(?::\*\*|\*\*\s*:)\s*"),
     "plain": re.compile(r"(?P<name>[A-Za-z]{2,20}):(?:\s+|$)"),
 }
@@ -86,8 +86,6 @@ def _marks(lines: Sequence[str]) -> list[_Mark]:
             if not fenced[at] and (match := pattern.match(line))
         ]
         counts = Counter(mark.name.casefold() for mark in found)
-        if style == "heading":
-            found = [mark for mark in found if not mark.rest.strip()]
         found = [
             mark
             for mark in found

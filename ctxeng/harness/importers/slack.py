@@ -34,7 +34,7 @@ _LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 _STAMP = re.compile(r"\d{9,11}\.\d+")
 _DEEPEST = 20
-_MARKUP = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
+_MARKUP = re.compile(r"<([@#!]?)([^<>|\s][^<>|]*)(?:\|([^<>]*))?>")
 _NOTICES = frozenset(
     {
         *("channel_join", "channel_leave", "channel_archive", "channel_unarchive"),
@@ -56,7 +56,9 @@ class SlackImporter(Importer):
         """Return the confidence by the lists and days of an export, or by a day's messages."""
         source = sample.source
         if source.is_archive or source.path.is_dir():
-            return 0.95 if _days(source.members) and _users_of(source.members) else 0.0
+            days = _days(source.members)
+            is_channel = len(days) == len(source.members)
+            return 0.95 if days and (is_channel or _has_lists(source.members)) else 0.0
         first = sample.first
         is_message = first.get("type") == "message" and ("user" in first or "bot_id" in first)
         return 0.9 if is_message and _STAMP.fullmatch(text_of(first.get("ts"))) else 0.0
@@ -154,7 +156,7 @@ class _Names:
         return f"{label} ({target})" if label and label != target else target
 
 
-def _users_of(members: Sequence[str]) -> bool:
+def _has_lists(members: Sequence[str]) -> bool:
     return any(member.rpartition("/")[2] in (*_USERS, *_LISTS) for member in members)
 
 

@@ -64,6 +64,18 @@ def test_import_accounts_for_every_record(workspace: Workspace) -> None:
     ]
 
 
+def test_a_format_may_be_left_out(workspace: Workspace) -> None:
+    """A path alone is told by its content; a format alone is told what is missing."""
+    (workspace.path / "chat.json").write_text('[{"role": "user", "content": "Hi"}]', "utf-8")
+    bare = workspace.call("import", "chat.json", "--out", "datasets/a", "--json")
+    named = workspace.call("import", "openai-chat", "chat.json", "--out", "datasets/b", "--json")
+    assert bare.code == named.code == 0
+    assert bare.json == named.json
+    alone = workspace.call("import", "openai-chat", "--out", "datasets/c")
+    assert alone.code == 2
+    assert "a path must follow the format, got 'openai-chat' alone" in alone.err
+
+
 def test_an_unknown_format_names_the_known_ones(workspace: Workspace) -> None:
     """One line, exit code 2."""
     done = workspace.call("import", "wordperfect", "x", "--out", "datasets/mine")

@@ -133,7 +133,7 @@ def _line(
 ) -> Line:
     at = parse_timestamp(record.get("timestamp"))
     text = clean(content.text)
-    if not text and not content.blocks:
+    if not text.strip() and not content.blocks:
         return Line(reason="empty message", at=at, unknown=content.unknown)
     canonical: dict[str, Any] = {"role": role, "content": text}
     if at is not None:

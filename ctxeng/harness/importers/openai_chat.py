@@ -28,9 +28,10 @@ class OpenAiChatImporter(Importer):
     def detect(self, sample: Sample) -> float:
         """Return the confidence: high for a log with choices, low for bare messages."""
         first = sample.first or next(iter(sample.objects), {})
-        if any(key in first for key in _FOREIGN):
+        response = mapped(first.get("response"))
+        if any(key in first for key in _FOREIGN) or response.get("type") == "message":
             return 0.0
-        if "choices" in mapped(first.get("response")):
+        if "choices" in response:
             return 0.95
         asked = _messages_of(first)
         if asked and role_of(mapped(asked[0]).get("role")):

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from pathlib import Path
 
 import orjson
 import pytest
 
+from ctxeng.core.errors import DatasetError
 from ctxeng.core.messages import ROLES
 from ctxeng.core.pairs import result_ids
 from ctxeng.harness.importers.registry import IMPORTERS, detect
 from ctxeng.harness.importers.run import import_paths
 from ctxeng.harness.importers.source import Source, sample_of
-from ctxeng.harness.sessions.io import encode, message_record
+from ctxeng.harness.sessions.io import encode, load_dataset, message_record
 from ctxeng.harness.sessions.text import clean_json
+from tests.conftest import SHARED_DATA
 from tests.harness.importers.conftest import Import
+from tests.support.foreign_chats import write_made
 
 AGENT = "258c7280-ae70-4798-800f-63464d01a85d/subagents/agent"
 OTHER_AGENT = "ae4a77f8-aedd-4bc1-888f-c94edc91af04/subagents/agent"
@@ -114,6 +118,70 @@ def test_a_sample_is_recognised_by_its_content(
     found = detect(sample_of(Source(shared_data / path)))
     assert found is not None
     assert found.name == format_name
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> dict[str, Path]:
+    """Return a file of every format without a real sample."""
+    return write_made(tmp_path / "made")
+
+
+def test_every_sample_is_claimed_by_its_importer_alone(
+    made: dict[str, Path], shared_data: Path
+) -> None:
+    """All importers against all samples: the right one is sure, and every other one far from it.
+
+    A context of lost-in-compaction is a list of chat messages as well, and read as one where the
+    located facts do not lie beside it.
+    """
+    files = [(name, shared_data / path) for name, path in CASES] + list(made.items())
+    assert {name for name, _ in files} == {importer.name for importer in IMPORTERS}
+    claims: dict[str, dict[str, float]] = {}
+    for name, file in files:
+        sample = sample_of(Source(file))
+        claims[f"{name} {file.name}"] = {
+            one.name: sure for one in IMPORTERS if (sure := one.detect(sample)) >= 0.3
+        }
+    others = {
+        case: {other: sure for other, sure in found.items() if other != case.split()[0]}
+        for case, found in claims.items()
+    }
+    assert all(claims[case].get(case.split()[0], 0) >= 0.4 for case in claims)
+    assert {case: found for case, found in others.items() if found} == {
+        f"lost-in-compaction d40_{level}.json": {"openai-chat": 0.5} for level in ("C1", "C4")
+    }
+
+
+EVERY_FILE = sorted(
+    path.relative_to(SHARED_DATA).as_posix()
+    for path in SHARED_DATA.rglob("*")
+    if path.is_file() and not path.name.startswith("LICENSE")
+)
+
+
+@pytest.mark.parametrize("path", EVERY_FILE)
+def test_every_file_at_hand_is_accounted_for_or_refused(
+    path: str, tmp_path: Path, shared_data: Path
+) -> None:
+    """Real, damaged or no chat at all: the equation holds, and nothing is passed over in silence.
+
+    What gives no session and no probe is an error that says what was seen in it.
+    """
+    file = shared_data / path
+    try:
+        report = import_paths("auto", [file], tmp_path / "set")
+    except DatasetError as error:
+        assert file.name in str(error)
+        assert re.search("begins with|holds|nothing to import among|must be", str(error))
+        assert len(str(error)) < 700
+        return
+    assert report.balanced
+    assert report.read > 0
+    assert report.messages == sum(
+        len(session.messages) for session in load_dataset([tmp_path / "set"])
+    )
+    card = (tmp_path / "set" / "card.md").read_text("utf-8")
+    assert f"{report.read} records read = {report.imported} imported " in card
 
 
 @pytest.mark.parametrize("path", NOT_CHATS)

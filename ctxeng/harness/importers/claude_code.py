@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ctxeng.harness.importers.claude_code_lines import Line, is_talk, read_line
+from ctxeng.harness.importers.claude_code_lines import TALK, Line, read_line
 from ctxeng.harness.importers.claude_code_parts import Parts
 from ctxeng.harness.importers.claude_code_threads import Ordered, Thread, order
 from ctxeng.harness.importers.model import Account, Importer, Options, SessionDraft
@@ -96,7 +96,7 @@ class _Reading:
 
     def one(self, record: dict[str, Any], account: Account) -> None:
         """Read one record. Most are steps between messages, so these take the short way."""
-        identity = record.get("uuid")
+        identity, kind = record.get("uuid"), record.get("type")
         if not (isinstance(identity, str) and identity):
             self._aside(record, account)
             return
@@ -112,12 +112,11 @@ class _Reading:
             account.skip("repeated line")
             return
         self.last = (identity, node_key)
-        line = read_line(record) if is_talk(record) else None
-        if line is None:
-            at = parse_timestamp(record.get("timestamp"))
-            thread.add(node_key, parent_key, False, at.timestamp() if at else 0.0)
-            self.silent[text_of(record.get("type"))] += 1
+        if isinstance(kind, str) and kind not in TALK:
+            thread.add(node_key, parent_key, False, _seconds(record.get("timestamp")))
+            self.silent[kind] += 1
             return
+        line = read_line(record)
         if line.is_summary and not self.keep_summaries:
             line.record, line.reason = None, "injected summary"
         time = line.at.timestamp() if line.at else 0.0
@@ -252,6 +251,12 @@ def _speakers(thread: Thread, ordered: Ordered, reading: _Reading) -> tuple[str,
 def _records(thread: Thread, ordered: Ordered, reading: _Reading) -> Iterator[bytes]:
     for seq, nodes in enumerate(ordered.messages):
         yield b'{"seq":%d,' % seq + reading.parts.message(thread, nodes)[1:]
+
+
+def _seconds(timestamp: Any) -> float:
+    """Return the seconds since 1970 of a step between messages, 0 where they are not told."""
+    at = parse_timestamp(timestamp)
+    return at.timestamp() if at else 0.0
 
 
 def _key(identity: str) -> bytes | str:

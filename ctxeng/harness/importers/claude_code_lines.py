@@ -20,7 +20,8 @@ _USAGE = (
     "cache_read_input_tokens",
 )
 
-_TALK = ("assistant", "user", "attachment", "system")
+TALK = frozenset({"assistant", "user", "attachment", "system"})
+"""Types of lines that can be messages, or say themselves why they are none."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,11 +40,6 @@ class Line:
     is_summary: bool = False
     at: datetime | None = None
     unknown: Sequence[str] = ()
-
-
-def is_talk(record: Mapping[str, Any]) -> bool:
-    """Return whether a line can be a message, or says itself why it is none."""
-    return record.get("type") in _TALK
 
 
 def read_line(record: Mapping[str, Any]) -> Line:

@@ -113,6 +113,15 @@ def needs_cleaning(data: bytes) -> bool:
     )
 
 
+def holds_dirt(value: Any) -> bool:
+    """Return whether a JSON value, no deeper than orjson writes, holds what ``clean`` removes."""
+    if isinstance(value, str):
+        return "\r" in value or "\x00" in value or "\ufeff" in value
+    if isinstance(value, dict):
+        return any(holds_dirt(inner) for inner in value.values()) or any(map(holds_dirt, value))
+    return isinstance(value, list | tuple) and any(map(holds_dirt, value))
+
+
 def _parse_leniently(data: bytes, error: ValueError) -> Any:
     """Accept what the strict parser refuses although its structure is sound.
 

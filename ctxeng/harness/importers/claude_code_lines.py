@@ -128,7 +128,9 @@ def _line(
     record: Mapping[str, Any], role: str, content: Content, meta: dict[str, Any], identity: str
 ) -> Line:
     at = parse_timestamp(record.get("timestamp"))
-    text = clean(content.text)
+    text = content.text
+    if "\x00" in text or text[:1] == "\ufeff":
+        text = clean(text)
     if not text.strip() and not content.blocks:
         return Line(reason="empty message", at=at, unknown=content.unknown)
     canonical: dict[str, Any] = {"role": role, "content": text}

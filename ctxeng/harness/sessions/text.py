@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from ctxeng.core.errors import DatasetError
+from ctxeng.core.text import well_formed
 
 _BUFFER_BYTES = 1 << 17
 MAX_DEPTH = 200
@@ -32,7 +33,6 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _GUESSES = ("cp932", "euc_jp", "cp949", "gb18030", "big5", "cp1252")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _RETURNS = re.compile(r"\r+\n")
 _ESCAPED = re.compile(rb"\\(?:r|u(?:0000|[fF][eE][fF][fF]))")
 _INT64 = range(-(2**63), 2**64)
@@ -44,9 +44,7 @@ def clean(text: str) -> str:
     Idempotent. Surrogate pairs that JSON escapes left apart are joined; a lone half becomes U+FFFD.
     """
     if not text.isascii():
-        if _SURROGATE.search(text):
-            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        text = text.lstrip("\ufeff")
+        text = well_formed(text).lstrip("\ufeff")
     if "\x00" in text:
         text = text.replace("\x00", "")
         return clean(text)

@@ -27,10 +27,10 @@ PROGRESS_LINES = 13
 """For every tool call, as in recorded sessions, where seven of ten lines report progress."""
 SHARE_BOUND = 0.30
 MEMORY_BOUND_MB = 300
-WORDS = (
+WORDS = tuple(
     "schedule invoice kettle harbour lantern review margin cache query window port signal draft "
-    "budget Dienstag 予算 예산 naïve ledger socket garden retry ticket amber violet release"
-).split()
+    "budget Dienstag 予算 예산 naïve ledger socket garden retry ticket amber violet release".split()  # noqa: SIM905 -- prose
+)
 
 
 def prose(rng: random.Random, words: int) -> str:
@@ -42,7 +42,7 @@ def records(rng: random.Random) -> Iterator[dict[str, object]]:
     """Yield the records of an endless session, in the proportions of real ones."""
     parent: str | None = None
     for turn in range(1 << 40):
-        base = {"sessionId": "s", "isSidechain": False, "userType": "external", "cwd": "/w/app",
+        base = {"isSidechain": False, "userType": "external", "cwd": "/w/app", "sessionId": "s",
                 "version": "2.1.0", "gitBranch": "main"}  # fmt: skip
         at = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(1_760_000_000 + turn * 30))
 
@@ -54,14 +54,15 @@ def records(rng: random.Random) -> Iterator[dict[str, object]]:
             dashed = "-".join(
                 (identity[:8], identity[8:12], identity[12:16], identity[16:20], identity[20:])
             )
-            made = {"parentUuid": parent, **base, "type": kind, "uuid": dashed, "timestamp": at}
+            made = {"parentUuid": parent, **base, "type": kind, **more}
             parent = dashed
-            return made | more
+            return made | {"uuid": dashed, "timestamp": at}
 
         if turn % 2000 == 1999:
             last, parent = parent, None
             yield line("system", subtype="compact_boundary", content="Conversation compacted",
-                       logicalParentUuid=last, compactMetadata={"trigger": "auto", "preTokens": 155000})  # fmt: skip
+                       logicalParentUuid=last,
+                       compactMetadata={"trigger": "auto", "preTokens": 155_000})  # fmt: skip
             yield line("user", isCompactSummary=True,
                        message={"role": "user", "content": prose(rng, 1500)})  # fmt: skip
         yield line("user", message={"role": "user", "content": prose(rng, rng.randint(5, 80))})
@@ -75,14 +76,15 @@ def records(rng: random.Random) -> Iterator[dict[str, object]]:
         ):
             yield line("assistant", message={**message, "content": [block]})
         for _ in range(PROGRESS_LINES):
-            yield line("progress", parentToolUseID=call, toolUseID=call, slug="amber-kettle-review",
+            yield line("progress",
                        data={"type": "hook_progress", "hookEvent": "PostToolUse",
-                             "hookName": "PostToolUse:Bash", "command": prose(rng, 20)})  # fmt: skip
+                             "hookName": "PostToolUse:Bash", "command": prose(rng, 20)},
+                       toolUseID=call, parentToolUseID=call)  # fmt: skip
         size = min(30_000, int(rng.paretovariate(1.1) * 200))
         result = prose(rng, size)
         yield line("user", message={"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": call, "content": result}]},
-            toolUseResult={"stdout": result[:4000], "stderr": "", "interrupted": False})  # fmt: skip
+            toolUseResult={"stdout": result[:4000], "interrupted": False})  # fmt: skip
 
 
 def write(path: Path, megabytes: int, seed: int) -> None:

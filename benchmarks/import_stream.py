@@ -27,9 +27,11 @@ PROGRESS_LINES = 13
 """For every tool call, as in recorded sessions, where seven of ten lines report progress."""
 SHARE_BOUND = 0.30
 MEMORY_BOUND_MB = 300
-WORDS = tuple(
-    "schedule invoice kettle harbour lantern review margin cache query window port signal draft "
-    "budget Dienstag 予算 예산 naïve ledger socket garden retry ticket amber violet release".split()  # noqa: SIM905 -- prose
+WORDS = (
+    *("schedule", "invoice", "kettle", "harbour", "lantern", "review", "margin", "cache"),
+    *("query", "window", "port", "signal", "draft", "budget", "Dienstag", "予算", "예산"),
+    *("naïve", "ledger", "socket", "garden", "retry", "ticket", "amber", "violet"),
+    *("release"),
 )
 
 

@@ -116,17 +116,21 @@ class _Reading:
             thread.add(node_key, parent_key, False, _seconds(record.get("timestamp")))
             self.silent[kind] += 1
             return
+        line = self._line(record)
+        is_message = line.record is not None
+        time = line.at.timestamp() if line.at else 0.0
+        node = thread.add(node_key, parent_key, is_message, time, line.group)
+        if is_message:
+            self.parts.add(thread, node, line)
+            self._remember(key, record, line)
+        else:
+            account.skip(line.reason)
+
+    def _line(self, record: dict[str, Any]) -> Line:
         line = read_line(record)
         if line.is_summary and not self.keep_summaries:
-            line.record, line.reason = None, "injected summary"
-        time = line.at.timestamp() if line.at else 0.0
-        if line.record is None:
-            thread.add(node_key, parent_key, False, time)
-            account.skip(line.reason)
-            return
-        node = thread.add(node_key, parent_key, True, time, line.group)
-        self.parts.add(thread, node, line)
-        self._remember(key, record, line)
+            line.record, line.reason, line.group = None, "injected summary", ""
+        return line
 
     def _thread_of(self, record: dict[str, Any]) -> str:
         agent = text_of(record.get("agentId"))

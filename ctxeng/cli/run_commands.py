@@ -1,16 +1,19 @@
-"""``ctxeng run``: an experiment from its file to a run folder and its report."""
+"""``ctxeng run`` and ``ctxeng plan``: an experiment from its file to a report, or to a forecast."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import orjson
 import typer
 
 from ctxeng.cli.app import app, workspace
+
+if TYPE_CHECKING:
+    from ctxeng.harness.experiments.launch import RunOptions
 
 CacheFlag = Literal["normal", "replay-only"]
 
@@ -35,6 +38,9 @@ def run(
     probes: Annotated[
         int | None, typer.Option(min=1, help="Only the first probes of each.")
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Make no call; print calls, tokens and money.")
+    ] = False,
 ) -> None:
     """Run an experiment: replay, ask, score, write the tables and the report."""
     from ctxeng.core.errors import InputError
@@ -55,6 +61,9 @@ def run(
         sessions=sessions,
         probes=probes,
     )
+    if dry_run:
+        _foretell(file, options, as_json=as_json)
+        return
     prepared = prepare(file, workspace=home, options=options)
     with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
         finished = asyncio.run(run_prepared(prepared, options, progress=advance))
@@ -73,3 +82,35 @@ def run(
         sys.stdout.write(orjson.dumps(line).decode() + "\n")
     else:
         terminal.print_run(summary, paths)
+
+
+@app.command()
+def plan(
+    file: Annotated[Path, typer.Argument(help="Experiment file (TOML).")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Sessions in flight at once.")] = None,
+    sessions: Annotated[int | None, typer.Option(min=1, help="Only the first sessions.")] = None,
+    probes: Annotated[
+        int | None, typer.Option(min=1, help="Only the first probes of each.")
+    ] = None,
+) -> None:
+    """Print the cells, calls, tokens and money of an experiment; nothing is sent or written."""
+    from ctxeng.harness.experiments.launch import RunOptions
+
+    options = RunOptions(out=workspace() / "reports", jobs=jobs, sessions=sessions, probes=probes)
+    _foretell(file, options, as_json=as_json)
+
+
+def _foretell(file: Path, options: RunOptions, *, as_json: bool) -> None:
+    from ctxeng.harness.experiments.forecast import forecast
+    from ctxeng.harness.experiments.launch import prepare
+    from ctxeng.harness.reports import terminal
+    from ctxeng.harness.reports.forecast import print_forecast
+
+    prepared = prepare(file, workspace=workspace(), options=options)
+    with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
+        told = asyncio.run(forecast(prepared, options, progress=advance))
+    if as_json:
+        sys.stdout.write(orjson.dumps(told.record()).decode() + "\n")
+    else:
+        print_forecast(told)

@@ -4,5 +4,14 @@ from ctxeng.models.client import CacheMode, LedgerClient, open_client
 from ctxeng.models.ledger import Ledger
 from ctxeng.models.limits import Limits
 from ctxeng.models.offline import OFFLINE
+from ctxeng.models.predicting import PredictingClient
 
-__all__ = ["OFFLINE", "CacheMode", "Ledger", "LedgerClient", "Limits", "open_client"]
+__all__ = [
+    "OFFLINE",
+    "CacheMode",
+    "Ledger",
+    "LedgerClient",
+    "Limits",
+    "PredictingClient",
+    "open_client",
+]

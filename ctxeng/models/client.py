@@ -122,4 +122,6 @@ def expected_cost_usd(request: ModelRequest) -> float:
     tools = (*request.tools, *((request.tool,) if request.tool is not None else ()))
     counter = HeuristicCounter()
     tokens = sum(counter.count(str(part)) for part in (*request.system, *request.messages, *tools))
-    return tokens * 4 / 3 * price.cache_write + request.max_tokens * price.output
+    given = tokens * 4 / 3
+    price = price.for_prompt(int(given))
+    return given * price.cache_write + request.max_tokens * price.output

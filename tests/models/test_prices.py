@@ -12,6 +12,7 @@ from ctxeng.core.calls import Usage
 from ctxeng.models.prices import cost_usd, price_of, price_table
 
 MODELS = sorted(price_table()["models"])
+LINEAR = [model for model, entry in price_table()["models"].items() if "long_prompt" not in entry]
 TOKENS = st.integers(0, 1_000_000)
 
 
@@ -24,12 +25,36 @@ def test_the_table_says_where_and_when_its_prices_are_from() -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_entry_of_the_table_can_be_read(model: str) -> None:
-    """Reading from the cache is cheaper than plain input, writing to it dearer."""
+    """Reading from the cache is cheaper than plain input, writing dearer, a batch half of it."""
     price = price_of(model)
     assert price is not None
-    assert price.cache_read <= price.input <= price.cache_write
+    assert price.cache_read <= price.input <= price.cache_write <= price.cache_write_1h
     assert price.output >= price.input >= 0
-    assert price.min_cacheable_tokens >= 1024
+    assert price.batch_input == pytest.approx(price.input / 2)
+    assert price.batch_output == pytest.approx(price.output / 2)
+    assert price.min_cacheable_tokens in (512, 1024, 2048, 4096, None)
+    assert price.window_tokens in (200_000, 1_000_000)
+
+
+def test_a_prefix_kept_for_an_hour_costs_twice_its_input() -> None:
+    """By hand for Sonnet 4.6: 3.75 dollars a million for five minutes, 6 for an hour."""
+    written = Usage(cache_write_tokens=1_000_000)
+    assert cost_usd("claude-sonnet-4-6", written) == pytest.approx(3.75)
+    assert cost_usd("claude-sonnet-4-6", written, ttl="1h") == pytest.approx(6)
+
+
+def test_reading_from_the_cache_is_priced_by_model() -> None:
+    """Not a tenth of the input everywhere: Sonnet 5.5 takes a twentieth of its 2 dollars."""
+    read = Usage(cached_tokens=1_000_000)
+    assert cost_usd("claude-sonnet-5-5", read) == pytest.approx(0.10)
+    assert cost_usd("claude-sonnet-5", read) == pytest.approx(0.20)
+
+
+@pytest.mark.parametrize(("cached", "expected"), [(60_000, 0.0051), (60_001, 0.0255)])
+def test_a_long_prompt_pays_its_own_price_for_every_token(cached: int, expected: float) -> None:
+    """Haiku 5.5 counts cached tokens too: up to 100,000 in all 0.10 and 0.50, above five times."""
+    usage = Usage(input_tokens=40_000, cached_tokens=cached, output_tokens=1_000)
+    assert cost_usd("claude-haiku-5-5", usage) == pytest.approx(expected, rel=1e-3)
 
 
 def test_each_kind_of_token_has_its_own_price() -> None:
@@ -64,7 +89,7 @@ def test_the_offline_model_is_known_and_free() -> None:
     assert cost_usd("offline", Usage(input_tokens=10**6, output_tokens=10**6)) == 0
 
 
-@given(st.sampled_from(MODELS), TOKENS, TOKENS, TOKENS, TOKENS)
+@given(st.sampled_from(LINEAR), TOKENS, TOKENS, TOKENS, TOKENS)
 @settings(max_examples=50, deadline=None)
 def test_the_cost_of_two_calls_is_the_sum_of_their_costs(
     model: str, given_: int, cached: int, written: int, output: int

@@ -163,6 +163,8 @@ def plan(
             reader_prompt_id="reader@test",
             judge=None,
             judge_model="none",
+            judge_system="",
+            judge_prompt_id="none",
         ),
         embedder=open_embedder("hashing"),
         counter=open_counter("heuristic"),

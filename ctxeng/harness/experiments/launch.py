@@ -26,7 +26,7 @@ from ctxeng.compaction import (
     prompts_hash,
 )
 from ctxeng.core.calls import ModelClient
-from ctxeng.core.errors import CtxengError, SettingsError
+from ctxeng.core.errors import CtxengError
 from ctxeng.core.messages import Session
 from ctxeng.core.protocols import Distiller, Embedder, Summariser
 from ctxeng.embedding import CachedEmbedder, open_embedder
@@ -34,11 +34,11 @@ from ctxeng.harness.attribution.drift import drift_tables
 from ctxeng.harness.attribution.stored import StoredRun
 from ctxeng.harness.experiments.arms import resolve_arms
 from ctxeng.harness.experiments.inputs import Inputs, limit_inputs, load_inputs
+from ctxeng.harness.experiments.prompts import judge_prompt, reader_prompt
 from ctxeng.harness.experiments.schema import ExperimentFile
 from ctxeng.harness.experiments.toml import read_experiment
 from ctxeng.harness.experiments.workers import run_ahead
 from ctxeng.harness.probes.io import probe_record
-from ctxeng.harness.replay.asking import READER_PROMPT_ID, reader_system
 from ctxeng.harness.replay.paraphrasing import paraphrase_rows
 from ctxeng.harness.replay.partial import PartialRun
 from ctxeng.harness.replay.plan import (
@@ -55,7 +55,7 @@ from ctxeng.harness.replay.rescoring import rescored
 from ctxeng.harness.replay.runner import Progress, Rows, replay, unit_names
 from ctxeng.harness.results.run_folder import RunFolder, check_writable, write_run
 from ctxeng.harness.sessions.io import content_hash
-from ctxeng.models import OFFLINE, CacheMode, Ledger, Limits, open_client
+from ctxeng.models import OFFLINE, CacheMode, Ledger, Limits, PredictingClient, open_client
 from ctxeng.store import EmbeddingSpec, Store
 from ctxeng.tokens import open_counter
 
@@ -74,6 +74,7 @@ class RunOptions:
         out: folder of run folders. jobs: sessions in flight at once.
         max_calls, max_cost_usd: lower than the file's limits, or instead of them.
         sessions, probes: look at the first few only.
+        dry_run: make no call; what the ledger does not hold is foretold.
     """
 
     out: Path
@@ -83,6 +84,15 @@ class RunOptions:
     max_cost_usd: float | None = None
     sessions: int | None = None
     probes: int | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """A plan that was played, and the rows it gave."""
+
+    plan: ReplayPlan
+    rows: Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,11 +111,16 @@ class Prepared:
         return content_key(
             {
                 "experiment": self.experiment.model_dump(
-                    mode="json", exclude={"description", "gate", "limits", "sessions", "probes"}
+                    mode="json",
+                    exclude={"description", "economics", "gate", "limits", "sessions", "probes"},
                 ),
                 "arms": [[arm.name, arm.settings.model_dump(mode="json")] for arm in self.arms],
                 "sessions": {s.session_id: content_hash(s) for s in self.inputs.sessions},
                 "probes": probes_hash(self.inputs),
+                "prompts": [
+                    reader_prompt(self.experiment.models.reader_prompt, self.workspace).name,
+                    judge_prompt(self.experiment.models.judge_prompt, self.workspace).name,
+                ],
                 "source": source_hash(),
             }
         )
@@ -137,7 +152,22 @@ async def run_prepared(
     """
     check_writable(options.out)
     started = datetime.now(UTC)
-    async with _opened(prepared, options) as (plan, store):
+    played = await replayed(prepared, options, progress=progress)
+    plan, rows = played.plan, played.rows
+    experiment = prepared.experiment
+    run_id = f"{experiment.name}-{started:%Y%m%dT%H%M%S}-{plan.key[:6]}{plan.run_token[:4]}"
+    manifest = _manifest(prepared, plan, rows, run_id=run_id, started=started)
+    drift = drift_tables(StoredRun(manifest=manifest, tables=rows))
+    run = write_run(options.out, manifest=manifest, tables={**rows, **drift})
+    PartialRun(plan.scratch).clear()
+    return run
+
+
+async def replayed(
+    prepared: Prepared, options: RunOptions, *, progress: Progress | None = None
+) -> Replayed:
+    """Replay a prepared experiment, over processes where that helps, and return its rows."""
+    async with opened(prepared, options) as (plan, store):
         processes = _processes(prepared, options)
         if processes > 1 and not PartialRun(plan.scratch).has_all(unit_names(plan)):
             stop = threading.Event()
@@ -149,14 +179,7 @@ async def run_prepared(
             finally:
                 stop.set()
         rows = await replay(plan, store=store, progress=progress)
-        rows = await _paraphrased(prepared, plan, rows)
-    experiment = prepared.experiment
-    run_id = f"{experiment.name}-{started:%Y%m%dT%H%M%S}-{plan.key[:6]}{plan.run_token[:4]}"
-    manifest = _manifest(prepared, plan, rows, run_id=run_id, started=started)
-    drift = drift_tables(StoredRun(manifest=manifest, tables=rows))
-    run = write_run(options.out, manifest=manifest, tables={**rows, **drift})
-    PartialRun(plan.scratch).clear()
-    return run
+        return Replayed(plan=plan, rows=await _paraphrased(prepared, plan, rows))
 
 
 async def _paraphrased(prepared: Prepared, plan: ReplayPlan, rows: Rows) -> Rows:
@@ -176,7 +199,7 @@ async def _paraphrased(prepared: Prepared, plan: ReplayPlan, rows: Rows) -> Rows
 
 
 @asynccontextmanager
-async def _opened(
+async def opened(
     prepared: Prepared, options: RunOptions
 ) -> AsyncIterator[tuple[ReplayPlan, Store]]:
     """Open the ledger, the embedder and the replay database, and yield the plan over them."""
@@ -206,7 +229,8 @@ def _processes(prepared: Prepared, options: RunOptions) -> int:
     experiment, models = prepared.experiment, prepared.experiment.models
     roles = {models.reader, models.summariser, models.distiller or OFFLINE, models.judge}
     limits = (options.max_calls, options.max_cost_usd, *experiment.limits.model_dump().values())
-    if roles - {OFFLINE, NOBODY} or any(limit is not None for limit in limits):
+    must_share = roles - {OFFLINE, NOBODY} or any(limit is not None for limit in limits)
+    if must_share and not options.dry_run:
         return 1
     wanted = options.jobs or os.cpu_count() or 1
     return min(wanted, len(prepared.inputs.sessions))
@@ -260,7 +284,7 @@ def _play_some(
 
     async def play() -> None:
         prepared = prepare(path, workspace=workspace, options=options)
-        async with _opened(prepared, options) as (plan, store):
+        async with opened(prepared, options) as (plan, store):
             mine = tuple(s for s in plan.sessions if s.session_id in session_ids)
             await replay(replace(plan, sessions=mine, jobs=IN_FLIGHT), store=store)
 
@@ -289,18 +313,7 @@ def _plan(
     prepared: Prepared, options: RunOptions, *, embedder: Embedder, ledger: Ledger, token: str
 ) -> ReplayPlan:
     experiment, models = prepared.experiment, prepared.experiment.models
-    limits = Limits(
-        max_calls=_first(options.max_calls, experiment.limits.max_calls),
-        max_cost_usd=_first(options.max_cost_usd, experiment.limits.max_cost_usd),
-    )
-
-    client = open_client(
-        ledger=ledger,
-        mode=options.mode,
-        limits=limits,
-        concurrency=models.concurrency,
-        base_url=models.base_url,
-    )
+    client = _client(experiment, options, ledger)
     key = prepared.key
     return ReplayPlan(
         key=key,
@@ -311,15 +324,37 @@ def _plan(
         writer=client,
         summariser=_summarisers(experiment),
         distiller=_distillers(experiment),
-        readers=_readers(experiment, prepared.workspace, client),
+        readers=_readers(prepared, client),
         embedder=embedder,
         counter=open_counter(models.counter),
         audit_share=experiment.audit_share,
         seed=experiment.seed,
         replicates=Replicates(**experiment.replicates.model_dump()),
         run_token=token,
-        scratch=prepared.workspace / ".ctxeng" / "partial" / key,
+        scratch=scratch_folder(prepared, options),
         jobs=options.jobs or IN_FLIGHT,
+    )
+
+
+def scratch_folder(prepared: Prepared, options: RunOptions) -> Path:
+    """Return where finished units of an unfinished replay are kept; a dry run's stand apart."""
+    name = f"{prepared.key}.dry" if options.dry_run else prepared.key
+    return prepared.workspace / ".ctxeng" / "partial" / name
+
+
+def _client(experiment: ExperimentFile, options: RunOptions, ledger: Ledger) -> ModelClient:
+    if options.dry_run:
+        return PredictingClient(ledger, fresh=options.mode == "fresh")
+    limits = Limits(
+        max_calls=_first(options.max_calls, experiment.limits.max_calls),
+        max_cost_usd=_first(options.max_cost_usd, experiment.limits.max_cost_usd),
+    )
+    return open_client(
+        ledger=ledger,
+        mode=options.mode,
+        limits=limits,
+        concurrency=experiment.models.concurrency,
+        base_url=experiment.models.base_url,
     )
 
 
@@ -350,31 +385,22 @@ def _distillers(experiment: ExperimentFile) -> DistillerFactory:
     return distiller
 
 
-def _readers(experiment: ExperimentFile, workspace: Path, client: ModelClient) -> Readers:
-    models = experiment.models
-    system, prompt_id = reader_system(), READER_PROMPT_ID
-    if models.reader_prompt is not None:
-        system, prompt_id = _own_prompt(workspace / models.reader_prompt)
+def _readers(prepared: Prepared, client: ModelClient) -> Readers:
+    models = prepared.experiment.models
+    reader = reader_prompt(models.reader_prompt, prepared.workspace)
+    judge = judge_prompt(models.judge_prompt, prepared.workspace)
     return Readers(
         reader=None if models.reader == NOBODY else client,
         reader_model=models.reader,
         reader_max_tokens=models.reader_max_tokens,
-        reader_system=system,
-        reader_prompt_id=prompt_id,
+        reader_system=reader.text,
+        reader_prompt_id=reader.name,
         judge=None if models.judge == NOBODY else client,
         judge_model=models.judge,
+        judge_system=judge.text,
+        judge_prompt_id=judge.name,
         extra=models.extra,
     )
-
-
-def _own_prompt(path: Path) -> tuple[str, str]:
-    try:
-        text = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(
-            f"models.reader_prompt must be a text file in UTF-8, got {path} ({error})."
-        ) from None
-    return text, f"{path.name}@{content_key(text)}"
 
 
 def _manifest(
@@ -419,6 +445,7 @@ def _manifest(
             "probes": probes_hash(inputs),
             "compaction_prompts": prompts_hash(),
             "reader_prompt": plan.readers.reader_prompt_id,
+            "judge_prompt": plan.readers.judge_prompt_id,
             "source": source_hash(),
             "embedder": plan.embedder.embedder_id if plan.embedder else None,
             "counter": plan.counter.name,

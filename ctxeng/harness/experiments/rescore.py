@@ -12,6 +12,7 @@ from typing import Any
 from ctxeng.core.errors import SettingsError
 from ctxeng.harness.attribution.stored import StoredRun, Tables
 from ctxeng.harness.experiments.launch import NOBODY, source_hash
+from ctxeng.harness.experiments.prompts import Prompt, judge_prompt
 from ctxeng.harness.replay.asking import READER_PROMPT_ID
 from ctxeng.harness.replay.paraphrasing import paraphrase_rows
 from ctxeng.harness.replay.plan import Readers
@@ -84,7 +85,8 @@ async def rejudge_run(run: RunFolder, options: JudgeOptions) -> tuple[RunFolder,
                 stored, client, model=options.artifact_judge, extra=extra.get("judge")
             )
             stored = replace(stored, tables={**stored.tables, "paraphrases": told}, _made={})
-        found = await rescored(stored, _judging(client, judge, extra))
+        prompt = judge_prompt(models.get("judge_prompt"), options.workspace)
+        found = await rescored(stored, _judging(client, judge, prompt, extra))
     finally:
         ledger.close()
     changed = {"judge": judge, "artifact_judge": options.artifact_judge or NOBODY}
@@ -93,7 +95,7 @@ async def rejudge_run(run: RunFolder, options: JudgeOptions) -> tuple[RunFolder,
 
 
 def _judging(
-    client: RecordingClient, judge: str, extra: Mapping[str, Mapping[str, Any]]
+    client: RecordingClient, judge: str, prompt: Prompt, extra: Mapping[str, Mapping[str, Any]]
 ) -> Readers:
     return Readers(
         reader=None,
@@ -103,6 +105,8 @@ def _judging(
         reader_prompt_id=READER_PROMPT_ID,
         judge=client,
         judge_model=judge,
+        judge_system=prompt.text,
+        judge_prompt_id=prompt.name,
         extra=extra,
     )
 

@@ -24,6 +24,7 @@ class ModelsTable(Section):
     counter: str = "heuristic"
     reader_max_tokens: int = Field(default=200, ge=1)
     reader_prompt: str | None = None
+    judge_prompt: str | None = None
     base_url: str | None = None
     concurrency: int = Field(default=8, ge=1)
     extra: dict[str, dict[str, Any]] = Field(default_factory=dict)
@@ -42,6 +43,18 @@ class LimitsTable(Section):
 
     max_calls: int | None = Field(default=None, ge=0)
     max_cost_usd: float | None = Field(default=None, ge=0)
+
+
+class EconomicsTable(Section):
+    """Whose prices ``ctxeng economics`` uses for each role, and the product's system text (a file).
+
+    A role without a name takes its own model's prices, the offline model's those of a stand-in.
+    """
+
+    reader: str | None = None
+    summariser: str | None = None
+    distiller: str | None = None
+    system_prompt: str | None = None
 
 
 class GateTable(Section):
@@ -99,6 +112,7 @@ class ExperimentFile(Section):
     replicates: ReplicatesTable = ReplicatesTable()
     limits: LimitsTable = LimitsTable()
     gate: GateTable = GateTable()
+    economics: EconomicsTable = EconomicsTable()
     arms: dict[str, ArmTable] = Field(min_length=1)
     sweeps: dict[str, SweepTable] = Field(default_factory=dict)
     audit_share: float = Field(default=0.05, ge=0, le=1)

@@ -55,6 +55,8 @@ class Readers:
     reader_prompt_id: str
     judge: ModelClient | None
     judge_model: str
+    judge_system: str
+    judge_prompt_id: str
     extra: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 

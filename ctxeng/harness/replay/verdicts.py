@@ -77,6 +77,8 @@ async def _score_text(
         probe,
         text,
         model=readers.judge_model,
+        system=readers.judge_system,
+        prompt_id=readers.judge_prompt_id,
         asked_on=asked_on,
         replicate=replicate,
         extra=readers.extra.get("judge", {}),

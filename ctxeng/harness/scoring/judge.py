@@ -46,8 +46,14 @@ def judge_request(
     asked_on: str | None,
     replicate: int = 0,
     extra: Mapping[str, Any] | None = None,
+    system: str | None = None,
+    prompt_id: str = JUDGE_PROMPT_ID,
 ) -> ModelRequest:
-    """Return the call that asks the judge about one answer."""
+    """Return the call that asks the judge about one answer.
+
+    Args:
+        system: the judge's instructions, named by ``prompt_id``; None: those of the package.
+    """
     expected = "\n".join(f"- {' | '.join(group)}" for group in probe.expect)
     parts = [
         wrap("question", probe.question, asked_on=asked_on),
@@ -58,11 +64,11 @@ def judge_request(
     return ModelRequest(
         role="judge",
         model=model,
-        system=({"type": "text", "text": judge_system()},),
+        system=({"type": "text", "text": judge_system() if system is None else system},),
         messages=({"role": "user", "content": "\n".join(parts)},),
         tool=JUDGE_TOOL,
         max_tokens=200,
-        prompt_id=JUDGE_PROMPT_ID,
+        prompt_id=prompt_id,
         replicate=replicate,
         extra=dict(extra or {}),
     )

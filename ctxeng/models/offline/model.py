@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
@@ -59,10 +60,11 @@ def _response(
 ) -> ModelResponse:
     given = sum(estimated_tokens(part) for part in texts(request))
     given += sum(estimated_tokens(str(block.get("text", ""))) for block in request.system)
+    said = text if tool_input is None else json.dumps(tool_input, ensure_ascii=False)
     return ModelResponse(
         text=text,
         tool_input=tool_input,
         stop_reason="tool_use" if tool_input is not None else "end_turn",
         model=VERSION,
-        usage=Usage(input_tokens=given, output_tokens=estimated_tokens(text)),
+        usage=Usage(input_tokens=given, output_tokens=estimated_tokens(said)),
     )

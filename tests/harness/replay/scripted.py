@@ -8,6 +8,7 @@ from typing import Any
 
 from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
 from ctxeng.harness.replay.plan import Readers
+from ctxeng.harness.scoring.judge import judge_system
 
 Said = str | Mapping[str, Any] | None | Exception
 
@@ -48,5 +49,7 @@ def readers(
         reader_prompt_id="reader@1",
         judge=judge,
         judge_model="judge-model",
+        judge_system=judge_system(),
+        judge_prompt_id="judge@1",
     )
     return replace(made, **changes)

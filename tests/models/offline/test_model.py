@@ -57,6 +57,19 @@ async def test_the_reader_answers_from_system_memory_and_history() -> None:
     assert response.usage.input_tokens > response.usage.output_tokens > 0
 
 
+async def test_what_goes_into_a_tool_is_output_too() -> None:
+    """An item of a dozen words is more than the one token of an empty text."""
+    asked = request(
+        '<episode from="0" to="5">Mira: We must stay below 1,850 dollars for the racks.</episode>',
+        role="distiller",
+        tool=MEMORY_TOOL,
+    )
+    response = await OfflineModel().complete(asked)
+    assert response.tool_input is not None
+    assert len(response.tool_input["items"]) == 1
+    assert response.usage.output_tokens > 20
+
+
 @pytest.mark.parametrize(
     "messages",
     [

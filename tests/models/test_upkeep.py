@@ -1,0 +1,155 @@
+"""Looking after a ledger: nothing that may still be needed is lost by accident."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from ctxeng.core.calls import ModelResponse, Usage
+from ctxeng.core.errors import InputError
+from ctxeng.models import Ledger
+from ctxeng.models.upkeep import export, held, merge, prune
+from tests.support.calls import HAIKU, request
+
+DAY = 86_400.0
+NOW = 1_800_000_000.0
+
+
+def filled(path: Path, *calls: tuple[str, str, float], text: str = "1,850") -> Path:
+    """Make a ledger of answered calls: key, model, age in days."""
+    ledger = Ledger.open(path)
+    for key, model, age in calls:
+        ledger.sending(key, request(model=model))
+        usage = Usage(input_tokens=10, cached_tokens=3, cache_write_tokens=2, output_tokens=5)
+        cost = None if model == "gpt-x" else 0.25
+        ledger.answered(key, ModelResponse(text=text, model=model, usage=usage, cost_usd=cost))
+        ledger._connection.execute(
+            "UPDATE calls SET sent_at = ? WHERE key = ?", (NOW - age * DAY, key)
+        )
+    ledger.close()
+    return path
+
+
+def keys(path: Path) -> list[str]:
+    ledger = Ledger.open(path)
+    try:
+        return [k for k in "abcdefgh" if ledger.find(k) is not None]
+    finally:
+        ledger.close()
+
+
+def test_a_ledger_tells_what_it_holds_by_model_and_role(tmp_path: Path) -> None:
+    """Input counts cached tokens; a call without a price is not one that cost nothing."""
+    path = filled(tmp_path / "l.sqlite", ("a", HAIKU, 2), ("b", HAIKU, 1), ("c", "gpt-x", 0))
+    ledger = Ledger.open(path)
+    ledger.sending("d", request())
+    ledger.close()
+    haiku, other = held(path)
+    assert (haiku.model, haiku.role, haiku.answered, haiku.unanswered) == (HAIKU, "reader", 2, 1)
+    assert (haiku.input_tokens, haiku.output_tokens, haiku.cost_usd) == (30, 10, 0.5)
+    assert other.oldest == other.newest == NOW
+    assert (other.cost_usd, other.unpriced, haiku.unpriced) == (0, 1, 0)
+
+
+def test_pruning_by_age_keeps_what_is_younger(tmp_path: Path) -> None:
+    """Ten days old goes at a limit of nine; eight days old stays."""
+    path = filled(tmp_path / "l.sqlite", ("a", HAIKU, 10), ("b", HAIKU, 8))
+    assert prune(path, older_than_days=9, now=NOW) == 1
+    assert keys(path) == ["b"]
+
+
+def test_age_and_model_together_take_what_meets_both(tmp_path: Path) -> None:
+    """A model's name with a quotation mark is a name."""
+    path = filled(tmp_path / "l.sqlite", ("a", HAIKU, 10), ("b", "x' OR 1=1 --", 10), ("c", "x' OR 1=1 --", 1))  # fmt: skip
+    assert prune(path, older_than_days=9, model="x' OR 1=1 --", now=NOW) == 1
+    assert keys(path) == ["a", "c"]
+
+
+def test_pruning_to_a_size_takes_the_oldest_and_gives_the_space_back(tmp_path: Path) -> None:
+    """The file itself is smaller afterwards, and the newest call is still there."""
+    calls = [(k, HAIKU, age) for age, k in enumerate("abcdefgh")]
+    path = filled(tmp_path / "l.sqlite", *calls, text="x" * 50_000)
+    before = path.stat().st_size
+    assert prune(path, max_bytes=200_000) > 0
+    assert path.stat().st_size <= 200_000 < before
+    left = keys(path)
+    assert left == list("abcdefgh")[: len(left)]
+    assert left
+
+
+def test_pruning_to_nothing_ends(tmp_path: Path) -> None:
+    """An empty ledger is never smaller than its tables."""
+    path = filled(tmp_path / "l.sqlite", ("a", HAIKU, 1))
+    assert prune(path, max_bytes=0) == 1
+    assert keys(path) == []
+
+
+def test_pruning_must_be_told_what_may_go(tmp_path: Path) -> None:
+    """No argument does not mean everything."""
+    path = filled(tmp_path / "l.sqlite", ("a", HAIKU, 1))
+    with pytest.raises(InputError, match="Give --older-than, --model or --max-mb"):
+        prune(path)
+    assert keys(path) == ["a"]
+
+
+def test_an_export_is_one_file_that_merges_into_another_ledger(tmp_path: Path) -> None:
+    """Own answers stay, missing ones come, an unanswered call gets its answer; twice is nothing."""
+    theirs = filled(tmp_path / "theirs.sqlite", ("a", HAIKU, 1), ("b", HAIKU, 1), ("c", HAIKU, 1), text="theirs")  # fmt: skip
+    mine = filled(tmp_path / "mine 100%?.sqlite", ("a", HAIKU, 1), text="mine")
+    ledger = Ledger.open(mine)
+    ledger.sending("b", request())
+    ledger.close()
+    file = tmp_path / "export.sqlite"
+    assert export(theirs, file, keys={"a", "b"}) == 2
+    assert [p.name for p in tmp_path.glob("export.sqlite*")] == ["export.sqlite"]
+    assert merge(mine, [file]) == 1
+    assert merge(mine, [file]) == 0
+    ledger = Ledger.open(mine)
+    found = {k: reply.text for k in "abc" if (reply := ledger.find(k)) is not None}
+    ledger.close()
+    assert found == {"a": "mine", "b": "theirs"}
+
+
+def test_merging_makes_a_ledger_where_there_is_none(tmp_path: Path) -> None:
+    """A fresh checkout starts from the file CI carries."""
+    file = filled(tmp_path / "carried.sqlite", ("a", HAIKU, 1))
+    assert merge(tmp_path / ".ctxeng" / "ledger.sqlite", [file]) == 1
+    assert keys(tmp_path / ".ctxeng" / "ledger.sqlite") == ["a"]
+
+
+@pytest.mark.parametrize("body", [None, b"", b"not a database, whatever its name says" * 50])
+def test_what_is_no_ledger_is_said_to_be_none(tmp_path: Path, body: bytes | None) -> None:
+    """A missing file is not made by asking about it; an empty one holds nothing to add."""
+    path = tmp_path / "other.sqlite"
+    if body is not None:
+        path.write_bytes(body)
+    if body == b"":
+        with pytest.raises(InputError, match="must be a readable ledger"):
+            merge(tmp_path / "mine.sqlite", [path])
+        return
+    with pytest.raises(InputError, match="ledger must be"):
+        held(path)
+    assert path.exists() == (body is not None)
+
+
+def test_a_ledger_of_another_version_is_not_merged(tmp_path: Path) -> None:
+    """Its rows may mean something else."""
+    mine = filled(tmp_path / "mine.sqlite", ("a", HAIKU, 1))
+    theirs = filled(tmp_path / "theirs.sqlite", ("b", HAIKU, 1))
+    with sqlite3.connect(theirs) as other:
+        other.execute("UPDATE about SET value = '99'")
+    with pytest.raises(InputError, match=r"version must be 1, got 99 .*theirs"):
+        merge(mine, [theirs])
+    assert keys(mine) == ["a"]
+
+
+def test_a_ledger_in_use_can_be_merged_into(tmp_path: Path) -> None:
+    """Another connection that only reads does not stand in the way."""
+    mine = filled(tmp_path / "mine.sqlite", ("a", HAIKU, 1))
+    theirs = filled(tmp_path / "theirs.sqlite", ("b", HAIKU, 1))
+    reading = sqlite3.connect(mine)
+    reading.execute("SELECT count(*) FROM calls").fetchone()
+    assert merge(mine, [theirs]) == 1
+    reading.close()

@@ -16,8 +16,6 @@ import typer
 from ctxeng.core.errors import CtxengError
 from ctxeng.core.text import printable
 
-__all__ = ["app", "fail", "printable", "run_app", "workspace"]
-
 EXIT_FOUND, EXIT_CANNOT_RUN, EXIT_NOT_ENOUGH, EXIT_INTERRUPTED = 1, 2, 3, 130
 
 app = typer.Typer(

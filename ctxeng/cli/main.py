@@ -11,6 +11,8 @@ COMMANDS = (
     "probe_commands",
     "score_commands",
     "run_commands",
+    "ledger_commands",
+    "economics_commands",
     "report_commands",
     "explain_commands",
     "rescore_commands",

@@ -9,7 +9,8 @@ from typing import Annotated
 import orjson
 import typer
 
-from ctxeng.cli.app import EXIT_FOUND, app, printable
+from ctxeng.cli.app import EXIT_FOUND, app
+from ctxeng.core.text import printable
 
 probes_app = typer.Typer(help="Check probe sets.", no_args_is_help=True)
 app.add_typer(probes_app, name="probes")

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from ctxeng.cli.app import app, printable
+from ctxeng.cli.app import app
 from ctxeng.core.errors import DatasetError, InputError
+from ctxeng.core.text import printable
 
 
 @app.command()

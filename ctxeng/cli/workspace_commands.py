@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import orjson
 import typer
 
-from ctxeng.cli.app import EXIT_CANNOT_RUN, EXIT_FOUND, app, printable, workspace
+from ctxeng.cli.app import EXIT_CANNOT_RUN, EXIT_FOUND, app, workspace
+from ctxeng.core.text import printable
 
 if TYPE_CHECKING:
     from ctxeng.harness.importers.run import ImportReport

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from ctxeng.core.artifacts import Artifact
+from ctxeng.core.calls import ModelClient
 from ctxeng.core.context import Context
 from ctxeng.core.messages import Message, Session
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.replay.plan import Arm, ReplayPlan
 from ctxeng.harness.replay.recording import (
-    RecordingClient,
     RecordingDistiller,
     RecordingSummariser,
 )
@@ -52,10 +52,16 @@ async def play(
     session: Session,
     *,
     store: Store,
-    client: RecordingClient,
+    client: ModelClient,
     replicate: int,
+    on_append: Callable[[int], None] = lambda seq: None,
 ) -> Played:
-    """Append a session message by message, compacting after each as production would."""
+    """Append a session message by message, compacting after each as production would.
+
+    Args:
+        client: what summariser and distiller ask.
+        on_append: told each message's seq before what is due after it is compacted.
+    """
     conversation_id = f"{plan.run_token}/{arm.name}/{replicate}/{session.session_id}"
     given: list[dict[str, Any]] = []
     parts = wire(
@@ -69,7 +75,9 @@ async def play(
     )
     await store.delete_conversation(conversation_id)
     await store.create_conversation(conversation_id, language=session.language)
-    failures = await _write_path(arm, session, store=store, parts=parts, name=conversation_id)
+    failures = await _write_path(
+        arm, session, store=store, parts=parts, name=conversation_id, on_append=on_append
+    )
     broken = next((f for f in failures if f.is_model_error), None)
     if arm.settings.retrieval.enabled:
         await parts.indexer.index_due(conversation_id)
@@ -122,7 +130,13 @@ class _Failure:
 
 
 async def _write_path(
-    arm: Arm, session: Session, *, store: Store, parts: Parts, name: str
+    arm: Arm,
+    session: Session,
+    *,
+    store: Store,
+    parts: Parts,
+    name: str,
+    on_append: Callable[[int], None],
 ) -> list[_Failure]:
     if not arm.settings.compacts:
         await store.append_many(name, _counted(session.messages, parts))
@@ -130,6 +144,7 @@ async def _write_path(
     failures: list[_Failure] = []
     for message in _counted(session.messages, parts):
         await store.append_many(name, [message])
+        on_append(message.seq)
         report = await parts.compactor.run_due(name)
         failures += [
             _Failure(

@@ -1,6 +1,6 @@
 """A terminal chat on the Context Builder: every turn is saved, compaction runs in the background.
 
-python examples/chat.py [--model claude-haiku-4-5] [--conversation ID]
+python examples/chat.py [--model claude-haiku-5-5] [--conversation ID]
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from pathlib import Path
 
 from ctxeng.compaction import ModelDistiller, ModelSummariser
 from ctxeng.core.calls import ModelRequest
@@ -30,8 +29,8 @@ async def tidy(parts: Parts, conversation: str) -> None:
 
 async def chat(model: str, conversation: str) -> None:
     """Read questions from standard input and answer them until it ends."""
-    client = open_client(ledger=Ledger.open(None))
-    async with await Store.open(workspace=Path(".")) as store, asyncio.TaskGroup() as background:
+    async with (open_client(ledger=Ledger.open(None)) as client,
+                await Store.open() as store, asyncio.TaskGroup() as background):  # fmt: skip
         parts = wire(settings_for("hybrid"), store=store, embedder=open_embedder("minilm"),
                      summariser=ModelSummariser(client, model), counter=open_counter("heuristic"),
                      distiller=ModelDistiller(client, model))  # fmt: skip

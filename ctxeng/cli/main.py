@@ -16,6 +16,7 @@ COMMANDS = (
     "report_commands",
     "explain_commands",
     "rescore_commands",
+    "fake_api_commands",
 )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ctxeng.harness.experiments.launch import RunOptions
 
 CacheFlag = Literal["normal", "replay-only"]
+ModeFlag = Literal["live", "batch"]
 
 
 @app.command()
@@ -31,6 +32,10 @@ def run(
         CacheFlag, typer.Option(help="replay-only: fail on a call the ledger does not hold.")
     ] = "normal",
     fresh: Annotated[bool, typer.Option("--fresh", help="Make every call anew.")] = False,
+    mode: Annotated[
+        ModeFlag | None,
+        typer.Option(help="batch: gather calls into Message Batches; default: the file's."),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Sessions in flight at once.")] = None,
     max_calls: Annotated[int | None, typer.Option(min=0, help="Stop before more calls.")] = None,
     max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before more USD.")] = None,
@@ -55,6 +60,7 @@ def run(
     options = RunOptions(
         out=out or home / "reports",
         mode="fresh" if fresh else cache,
+        delivery=mode,
         jobs=jobs,
         max_calls=max_calls,
         max_cost_usd=max_cost,

@@ -76,9 +76,13 @@ class CompactionFailed(CtxengError):
 
 
 class ModelError(CtxengError):
-    """A model call gave no usable answer; ``usage`` is what it was billed for all the same."""
+    """A model call gave no usable answer; ``usage`` is what it was billed for all the same.
+
+    ``cost_usd`` is the price of that usage, None where nothing was billed or the price is unknown.
+    """
 
     usage: Usage | None = None
+    cost_usd: float | None = None
 
 
 class ModelRefused(ModelError):

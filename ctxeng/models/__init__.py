@@ -1,6 +1,6 @@
 """Model clients behind one protocol: Anthropic and offline; the ledger, prices and limits."""
 
-from ctxeng.models.client import CacheMode, LedgerClient, open_client
+from ctxeng.models.client import CacheMode, Delivery, LedgerClient, closing, open_client
 from ctxeng.models.ledger import Ledger
 from ctxeng.models.limits import Limits
 from ctxeng.models.offline import OFFLINE
@@ -9,9 +9,11 @@ from ctxeng.models.predicting import PredictingClient
 __all__ = [
     "OFFLINE",
     "CacheMode",
+    "Delivery",
     "Ledger",
     "LedgerClient",
     "Limits",
     "PredictingClient",
+    "closing",
     "open_client",
 ]

@@ -4,37 +4,49 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
-from ctxeng.core.errors import (
-    EmptyAnswer,
-    InputError,
-    MalformedTool,
-    ModelRefused,
-    ModelRejected,
-    ModelUnavailable,
+from ctxeng.core.errors import ModelError, ModelRejected, ModelUnavailable
+from ctxeng.models.exchange import (
+    USELESS,
+    message_of,
+    parameters,
+    response_of,
+    status_error,
+    unreadable,
+    usage_of,
 )
-from ctxeng.core.text import well_formed
-from ctxeng.models.schema import first_fault
+from ctxeng.models.sdk import open_sdk, reason, secrets
+from ctxeng.models.throttle import Throttle
 
 if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
     from anthropic.types import Message
 
-KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 TRANSPORT_RETRIES = 6
-USELESS_RETRIES = 3
+USELESS_RETRIES = 5  # at one useless answer in eleven, 1 call in 2 million stays without another
 TIMEOUT_SECONDS = 120.0
 DEADLINE_SECONDS = 900.0
 
 
+@dataclass(slots=True)
+class _Bill:
+    """What the tries of one call that came back useless were billed for."""
+
+    usage: Usage | None = None
+
+    def add(self, usage: Usage) -> None:
+        self.usage = usage if self.usage is None else self.usage + usage
+
+
 class AnthropicModel:
-    """Sends requests to any Messages-compatible server; bounded in flight, with a deadline."""
+    """Sends requests to any Messages-compatible server; bounded in flight, with a deadline.
+
+    How many are in flight adapts to rate limits (:class:`Throttle`). Close it, or use it with
+    ``async with``.
+    """
 
     def __init__(
         self,
@@ -52,11 +64,26 @@ class AnthropicModel:
             InputError: no key is set, or one that no header can carry. The message names the
                 variable, never a value.
         """
-        self._secrets = _secrets()
-        self._client = _sdk_client(base_url, transport_retries, timeout_seconds)
-        self._slots = asyncio.Semaphore(concurrency)
+        self._secrets = secrets()
+        self.throttle = Throttle(concurrency)
+        self._client = open_sdk(
+            base_url=base_url,
+            retries=transport_retries,
+            timeout_seconds=timeout_seconds,
+            middleware=[self._observed],
+        )
         self._useless_retries = useless_retries
         self._deadline_seconds = deadline_seconds
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
         """Return a usable answer.
@@ -65,164 +92,58 @@ class AnthropicModel:
             ModelUnavailable: overload, rate limit or connection, after all retries or the deadline.
             ModelRejected: the request is invalid, or does not fit the model's window.
             ModelRefused, EmptyAnswer, MalformedTool: every try came back useless.
+        Every error carries the usage that useless tries before it were billed for.
         """
-        async with self._slots:
+        bill = _Bill()
+        async with self.throttle.slot():
             try:
                 async with asyncio.timeout(self._deadline_seconds):
-                    return await self._usable(request)
+                    return await self._usable(request, bill)
             except TimeoutError:
-                raise ModelUnavailable(
+                late = ModelUnavailable(
                     f"call must end within {self._deadline_seconds:g} s ({request.role})."
-                ) from None
+                )
+                late.usage = bill.usage
+                raise late from None
+            except ModelError as error:
+                error.usage = bill.usage
+                raise
 
-    async def _usable(self, request: ModelRequest) -> ModelResponse:
-        wasted = Usage()
+    async def _usable(self, request: ModelRequest, bill: _Bill) -> ModelResponse:
         for attempt in range(self._useless_retries + 1):
             started = time.perf_counter()
             message = await self._send(request)
             seconds = time.perf_counter() - started
-            used = wasted + _usage(message)
+            bill.add(usage_of(message))
             try:
-                return replace(_response(request, message), usage=used, latency_seconds=seconds)
-            except (ModelRefused, EmptyAnswer, MalformedTool) as error:
-                wasted = error.usage = used
+                response = response_of(request, message)
+            except USELESS:
                 if attempt == self._useless_retries:
                     raise
+            else:
+                return replace(response, usage=bill.usage or Usage(), latency_seconds=seconds)
         raise AssertionError("the loop returns or raises")
 
     async def _send(self, request: ModelRequest) -> Message:
         import anthropic
 
+        body = parameters(request)
+        named = {name: body.pop(name) for name in ("model", "max_tokens", "messages")}
         try:
-            answer = await self._client.messages.create(**_arguments(request))
+            answer: object = await self._client.messages.create(**named, extra_body=body)
         except anthropic.APIStatusError as error:
-            raise _status_error(error.status_code, self._reason(error.body)) from None
+            raise status_error(error.status_code, reason(error.body, self._secrets)) from None
         except anthropic.AnthropicError as error:
             raise ModelUnavailable(f"{type(error).__name__} ({request.role}).") from None
         except UnicodeEncodeError:
             raise ModelRejected(f"request must be well-formed text ({request.role}).") from None
         except (UnicodeDecodeError, json.JSONDecodeError):
-            raise _unreadable(request) from None
-        return _message(request, answer)
+            raise unreadable(request) from None
+        return message_of(request, answer)
 
-    def _reason(self, body: object) -> str:
-        """Return the API's own message, shortened; no key, even where the server repeats it."""
-        error = body.get("error") if isinstance(body, Mapping) else None
-        reason = str((error.get("message") if isinstance(error, Mapping) else None) or "no message")
-        for secret in self._secrets:
-            reason = reason.replace(secret, "[key]")
-        return reason[:300]
-
-
-def _secrets() -> tuple[str, ...]:
-    """Return the keys that are set, for taking them out of messages."""
-    found = {name: key for name in KEY_VARIABLES if (key := os.environ.get(name))}
-    if not found:
-        raise InputError(
-            f"{KEY_VARIABLES[0]} must be set to call a model over the Messages API. "
-            "Set it, or use the model id `offline`."
-        )
-    for name, key in found.items():
-        if not (key.isascii() and key.isprintable() and " " not in key):
-            raise InputError(
-                f"{name} must be printable ASCII without spaces. "
-                "Set it again; look for a line break or a quotation mark around it."
-            )
-    return tuple(found.values())
-
-
-def _sdk_client(base_url: str | None, retries: int, timeout_seconds: float) -> AsyncAnthropic:
-    from anthropic import AsyncAnthropic
-
-    return AsyncAnthropic(base_url=base_url, max_retries=retries, timeout=timeout_seconds)
-
-
-def _arguments(request: ModelRequest) -> dict[str, Any]:
-    arguments: dict[str, Any] = {
-        "model": request.model,
-        "max_tokens": request.max_tokens,
-        "messages": [dict(message) for message in request.messages],
-    }
-    if request.system:
-        arguments["system"] = [dict(block) for block in request.system]
-    tools = [dict(tool) for tool in request.tools]
-    if request.tool is not None:
-        tools.append(dict(request.tool))
-        arguments["tool_choice"] = {"type": "tool", "name": request.tool["name"]}
-    if tools:
-        arguments["tools"] = tools
-    if request.extra:
-        arguments["extra_body"] = dict(request.extra)
-    return arguments
-
-
-def _message(request: ModelRequest, answer: object) -> Message:
-    """Return the SDK's answer if it has the shape of a message: it passes on whatever came."""
-    from anthropic.types import Message
-
-    readable = (
-        isinstance(answer, Message)
-        and isinstance(answer.content, list)
-        and all(isinstance(getattr(block, "type", None), str) for block in answer.content)
-        and isinstance(answer.model, str)
-        and isinstance(getattr(answer.usage, "input_tokens", None), int)
-        and isinstance(getattr(answer.usage, "output_tokens", None), int)
-    )
-    if not readable:
-        raise _unreadable(request)
-    return cast("Message", answer)
-
-
-def _unreadable(request: ModelRequest) -> ModelUnavailable:
-    return ModelUnavailable(f"response must be a message, got something else ({request.role}).")
-
-
-def _response(request: ModelRequest, message: Message) -> ModelResponse:
-    """Return a response that can be used, or raise what is wrong with it."""
-    if message.stop_reason == "refusal":
-        raise ModelRefused(f"the model declined ({request.role}).")
-    if message.stop_reason == "model_context_window_exceeded":
-        raise ModelRejected(f"prompt must fit the model's window ({request.role}).")
-    text = "".join(block.text or "" for block in message.content if block.type == "text")
-    tool_input = _tool_input(request, message)
-    if request.tool is None and not text.strip():
-        kinds = ", ".join(block.type for block in message.content) or "nothing"
-        raise EmptyAnswer(f"answer must hold text, got {kinds} (stop: {message.stop_reason}).")
-    return ModelResponse(
-        text=well_formed(text),
-        tool_input=tool_input,
-        stop_reason=message.stop_reason or "end_turn",
-        model=message.model,
-    )
-
-
-def _tool_input(request: ModelRequest, message: Message) -> Mapping[str, Any] | None:
-    if request.tool is None:
-        return None
-    name = request.tool["name"]
-    if message.stop_reason == "max_tokens":
-        raise MalformedTool(f"answer must call {name} whole (stop: max_tokens).")
-    for block in message.content:
-        if block.type == "tool_use" and block.name == name and isinstance(block.input, Mapping):
-            fault = first_fault(block.input, request.tool.get("input_schema", {}), where=name)
-            if fault:
-                raise MalformedTool(f"{fault}.")
-            given = json.dumps(dict(block.input), ensure_ascii=False)
-            return cast("dict[str, Any]", json.loads(well_formed(given)))
-    raise MalformedTool(f"answer must call {name} (stop: {message.stop_reason}).")
-
-
-def _usage(message: Message) -> Usage:
-    usage = message.usage
-    return Usage(
-        input_tokens=usage.input_tokens,
-        cached_tokens=usage.cache_read_input_tokens or 0,
-        cache_write_tokens=usage.cache_creation_input_tokens or 0,
-        output_tokens=usage.output_tokens,
-    )
-
-
-def _status_error(status: int, reason: str) -> ModelRejected | ModelUnavailable:
-    if status in (408, 409, 425, 429) or status >= 500:
-        return ModelUnavailable(f"status {status}: {reason}")
-    return ModelRejected(f"status {status}: {reason}")
+    async def _observed(self, request: Any, call_next: Any) -> Any:
+        """Show every answer's status and headers to the throttle; the SDK calls it for each try."""
+        sent_in_round = self.throttle.round
+        response = await call_next(request)
+        self.throttle.observe(response.status_code, response.headers, sent_in_round=sent_in_round)
+        return response

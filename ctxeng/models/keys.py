@@ -9,6 +9,7 @@ import orjson
 
 from ctxeng.core.calls import ModelRequest
 from ctxeng.core.errors import ModelRejected
+from ctxeng.models.catalogue import request_defaults
 from ctxeng.models.offline import OFFLINE, VERSION
 
 
@@ -17,7 +18,9 @@ def request_body(request: ModelRequest) -> dict[str, Any]:
 
     The offline model stands here with its version: it changes with this package.
     """
+    defaults = request_defaults(request.model, request.extra)
     return {
+        **({"defaults": defaults} if defaults else {}),
         "model": VERSION if request.model == OFFLINE else request.model,
         "system": [dict(block) for block in request.system],
         "messages": [dict(message) for message in request.messages],

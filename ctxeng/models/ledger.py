@@ -12,12 +12,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
-from ctxeng.core.errors import InputError
+from ctxeng.core.errors import InputError, ModelError
 
 SCHEMA_VERSION = 1
 _SCHEMA = """
@@ -32,8 +32,38 @@ CREATE TABLE IF NOT EXISTS calls (
     attempts INTEGER NOT NULL DEFAULT 1,
     response TEXT
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS failed_calls (
+    key TEXT NOT NULL,
+    failed_at REAL NOT NULL,
+    error TEXT NOT NULL,
+    usage TEXT,
+    cost_usd REAL
+);
+CREATE TABLE IF NOT EXISTS waves (
+    wave TEXT PRIMARY KEY,
+    sent_at REAL NOT NULL,
+    batch_id TEXT,
+    keys TEXT NOT NULL,
+    done INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wave:
+    """Calls that were sent together as one batch.
+
+    Args:
+        sent_at: seconds since the epoch, noted before sending.
+        batch_id: the provider's; None until its answer was noted.
+        keys: content addresses of the calls, which are the batch's custom ids.
+    """
+
+    name: str
+    sent_at: float
+    keys: tuple[str, ...]
+    batch_id: str | None = None
 
 
 class Ledger:
@@ -115,6 +145,63 @@ class Ledger:
                 "WHERE key = ? AND (response IS NULL OR ?)",
                 (_packed(response), time.time(), key, replaces),
             )
+
+    def failed(self, key: str, error: ModelError) -> None:
+        """Note that a call gave no answer, and what its tries were billed for all the same."""
+        usage = json.dumps(asdict(error.usage)) if error.usage is not None else None
+        with self._lock:
+            self._connection.execute(
+                "INSERT INTO failed_calls VALUES (?, ?, ?, ?, ?)",
+                (key, time.time(), type(error).__name__, usage, error.cost_usd),
+            )
+
+    def wave_opened(self, wave: Wave) -> None:
+        """Note that a batch of calls is about to be sent."""
+        with self._lock:
+            self._connection.execute(
+                "INSERT INTO waves (wave, sent_at, batch_id, keys) VALUES (?, ?, ?, ?)",
+                (wave.name, wave.sent_at, wave.batch_id, json.dumps(wave.keys)),
+            )
+
+    def wave_sent(self, name: str, batch_id: str) -> None:
+        """Note the provider's id of a batch."""
+        with self._lock:
+            self._connection.execute(
+                "UPDATE waves SET batch_id = ? WHERE wave = ?", (batch_id, name)
+            )
+
+    def wave_done(self, name: str) -> None:
+        """Note that nothing more is to be had from a batch."""
+        with self._lock:
+            self._connection.execute("UPDATE waves SET done = 1 WHERE wave = ?", (name,))
+
+    def batch_ids(self) -> frozenset[str]:
+        """Return the id of every batch that was ever sent from here."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT batch_id FROM waves WHERE batch_id IS NOT NULL"
+            ).fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def open_waves(self) -> list[Wave]:
+        """Return the batches with calls that were not answered since, oldest first.
+
+        A batch whose calls have all been answered is noted as done.
+        """
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT wave, sent_at, batch_id, keys, (SELECT count(*) FROM json_each(keys) "
+                "  JOIN calls ON calls.key = json_each.value WHERE answered_at >= waves.sent_at) "
+                "FROM waves WHERE NOT done ORDER BY sent_at"
+            ).fetchall()
+        waves = [
+            (Wave(name=name, sent_at=at, batch_id=batch, keys=tuple(json.loads(keys))), answered)
+            for name, at, batch, keys, answered in rows
+        ]
+        for wave, answered in waves:
+            if answered == len(wave.keys):
+                self.wave_done(wave.name)
+        return [wave for wave, answered in waves if answered < len(wave.keys)]
 
     def forget(self, keys: list[str]) -> int:
         """Remove calls by key; return how many were there."""

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.messages_server import MessagesServer, serving
+from tests.support.messages_server import FakeApi, serving
 
 CANARY = "sk-ant-canary-0451-Z"
 
 
 @pytest.fixture(scope="module")
-def running_server() -> Iterator[MessagesServer]:
+def running_server() -> Iterator[FakeApi]:
     """Keep one server for a module's tests."""
-    with serving() as server:
+    with serving(FakeApi(keeps_requests=True)) as server:
         yield server
 
 
@@ -31,7 +31,7 @@ def canary(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-def server(running_server: MessagesServer, canary: str) -> MessagesServer:
+def server(running_server: FakeApi, canary: str) -> FakeApi:
     """Return the module's server with a clean slate, and a key in the environment."""
     running_server.play()
     return running_server

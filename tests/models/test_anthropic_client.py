@@ -27,7 +27,7 @@ from ctxeng.models.anthropic_client import AnthropicModel
 from tests.models.conftest import CANARY
 from tests.support.calls import HAIKU, request
 from tests.support.messages_server import (
-    MessagesServer,
+    FakeApi,
     Reply,
     answer,
     bodies,
@@ -58,7 +58,7 @@ TOOL: dict[str, Any] = {
 }
 
 
-def client(server: MessagesServer, **options: Any) -> AnthropicModel:
+def client(server: FakeApi, **options: Any) -> AnthropicModel:
     """Return a client of the server that gives up after two more tries of either kind."""
     return AnthropicModel(
         base_url=server.base_url, **{"transport_retries": 2, "useless_retries": 2, **options}
@@ -73,7 +73,7 @@ async def failure(model: AnthropicModel, asked: ModelRequest | None = None) -> M
 
 
 async def test_a_good_answer_comes_back_with_its_usage_and_its_model(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """Text blocks are joined; tokens are kept by kind."""
     usage = {"cache_read_input_tokens": 7, "cache_creation_input_tokens": 3}
@@ -91,7 +91,7 @@ async def test_a_good_answer_comes_back_with_its_usage_and_its_model(
 
 
 async def test_a_plain_request_sends_what_was_asked_and_nothing_else(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """No empty system, no tools, no parameters of our own."""
     server.play(answer("ok"))
@@ -107,7 +107,7 @@ async def test_a_plain_request_sends_what_was_asked_and_nothing_else(
 
 
 async def test_system_blocks_tools_and_extra_parameters_are_sent_as_given(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """Cache marks survive, the forced tool is named, extras stand at the top of the body."""
     system = {"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}
@@ -124,7 +124,7 @@ async def test_system_blocks_tools_and_extra_parameters_are_sent_as_given(
 
 
 async def test_tools_without_a_forced_one_leave_the_choice_to_the_model(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """A reader that shares the product's tools may answer in words."""
     server.play(answer("1,850"))
@@ -134,7 +134,7 @@ async def test_tools_without_a_forced_one_leave_the_choice_to_the_model(
     assert (response.text, response.tool_input) == ("1,850", None)
 
 
-async def test_a_long_answer_may_be_asked_for_without_streaming(server: MessagesServer) -> None:
+async def test_a_long_answer_may_be_asked_for_without_streaming(server: FakeApi) -> None:
     """The SDK's own guess of a time-out does not stand in the way."""
     server.play(answer("ok"))
     response = await client(server).complete(request(max_tokens=64_000))
@@ -156,7 +156,7 @@ async def test_a_long_answer_may_be_asked_for_without_streaming(server: Messages
     ids=["429", "429 retry-after", "529", "500", "503", "408", "409", "dropped"],
 )
 async def test_a_fault_of_transport_is_tried_again_and_then_answered(
-    server: MessagesServer, trouble: Reply
+    server: FakeApi, trouble: Reply
 ) -> None:
     """Rate limit, overload, server fault and a broken connection cost nothing but time."""
     server.play(trouble, answer("Kestrel"))
@@ -180,7 +180,7 @@ async def test_a_fault_of_transport_is_tried_again_and_then_answered(
     ids=["429", "529", "500", "425", "502 page", "dropped"],
 )
 async def test_a_fault_of_transport_that_stays_is_unavailable(
-    server: MessagesServer, trouble: Reply, told: str
+    server: FakeApi, trouble: Reply, told: str
 ) -> None:
     """After all retries the call fails with the API's own words, and nothing was billed."""
     server.play(trouble)
@@ -191,7 +191,7 @@ async def test_a_fault_of_transport_that_stays_is_unavailable(
     assert len(server.requests) == 1
 
 
-async def test_transport_is_retried_as_often_as_was_set(server: MessagesServer) -> None:
+async def test_transport_is_retried_as_often_as_was_set(server: FakeApi) -> None:
     """Two retries are three requests."""
     server.play(overloaded())
     await failure(client(server, transport_retries=2))
@@ -219,7 +219,7 @@ async def test_a_server_that_is_not_there_is_unavailable(canary: str) -> None:
     ids=["400", "401", "403", "404", "413", "empty body", "flat error", "null message"],
 )
 async def test_an_invalid_request_is_rejected_at_once(
-    server: MessagesServer, trouble: Reply, told: str
+    server: FakeApi, trouble: Reply, told: str
 ) -> None:
     """Asking again would not help, so it is asked once."""
     server.play(trouble)
@@ -230,7 +230,7 @@ async def test_an_invalid_request_is_rejected_at_once(
 
 
 async def test_a_prompt_beyond_the_models_window_is_rejected_and_not_read(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """The text that came with that stop reason is no answer."""
     server.play(window_exceeded())
@@ -287,7 +287,7 @@ USELESS: list[tuple[str, Reply, dict[str, Any], type[ModelError], str]] = [
     ("reply", "asked", "kind", "told"), [c[1:] for c in USELESS], ids=[c[0] for c in USELESS]
 )
 async def test_a_useless_answer_is_asked_for_again_and_then_an_error_with_its_bill(
-    server: MessagesServer, reply: Reply, asked: dict[str, Any], kind: type[ModelError], told: str
+    server: FakeApi, reply: Reply, asked: dict[str, Any], kind: type[ModelError], told: str
 ) -> None:
     """Never an empty answer as text; three tries of ten and five tokens were paid for."""
     server.play(reply)
@@ -302,7 +302,7 @@ async def test_a_useless_answer_is_asked_for_again_and_then_an_error_with_its_bi
     ("reply", "asked"), [(c[1], c[2]) for c in USELESS], ids=[c[0] for c in USELESS]
 )
 async def test_a_useful_answer_after_a_useless_one_is_returned_with_both_on_the_bill(
-    server: MessagesServer, reply: Reply, asked: dict[str, Any]
+    server: FakeApi, reply: Reply, asked: dict[str, Any]
 ) -> None:
     """The second try is sent the same request."""
     good = tool_call("record", {"amount": 3}) if asked else answer("Kestrel")
@@ -316,7 +316,7 @@ async def test_a_useful_answer_after_a_useless_one_is_returned_with_both_on_the_
 
 
 async def test_without_useless_retries_the_first_useless_answer_is_final(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """The edge of the setting."""
     server.play(thinking_only(), answer("never asked for"))
@@ -326,7 +326,7 @@ async def test_without_useless_retries_the_first_useless_answer_is_final(
 
 
 async def test_an_answer_cut_at_max_tokens_that_holds_text_is_returned_and_says_so(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """A reader's half sentence can be scored; who needs it whole looks at the stop reason."""
     server.play(answer("The budget is", stop_reason="max_tokens"))
@@ -335,7 +335,7 @@ async def test_an_answer_cut_at_max_tokens_that_holds_text_is_returned_and_says_
 
 
 async def test_text_beside_thinking_and_unknown_blocks_is_the_answer(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """A kind of block that is newer than the SDK does no harm."""
     server.play(
@@ -349,7 +349,7 @@ async def test_text_beside_thinking_and_unknown_blocks_is_the_answer(
 
 
 async def test_a_forced_tool_may_come_with_words_and_after_another_tool(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """The first call of the right name counts; the words are kept."""
     server.play(
@@ -366,7 +366,7 @@ async def test_a_forced_tool_may_come_with_words_and_after_another_tool(
 
 
 async def test_a_number_beyond_64_bits_and_half_an_emoji_survive_as_json(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """What a model makes up can be stored: surrogates are replaced, numbers stay whole."""
     tool = {"name": "record", "input_schema": {"type": "object"}}
@@ -415,7 +415,7 @@ async def test_a_number_beyond_64_bits_and_half_an_emoji_survive_as_json(
     ],
 )
 async def test_a_success_that_is_no_message_is_unavailable_and_never_a_crash(
-    server: MessagesServer, reply: Reply
+    server: FakeApi, reply: Reply
 ) -> None:
     """A gateway's page or another service's JSON is told in one line."""
     server.play(reply)
@@ -425,7 +425,7 @@ async def test_a_success_that_is_no_message_is_unavailable_and_never_a_crash(
 
 
 async def test_a_request_that_cannot_be_encoded_is_rejected_before_it_is_sent(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """Half an emoji in a prompt is the caller's fault, and says so."""
     server.play(answer("never"))
@@ -434,7 +434,7 @@ async def test_a_request_that_cannot_be_encoded_is_rejected_before_it_is_sent(
     assert server.requests == []
 
 
-async def test_hostile_text_reaches_the_model_unchanged(server: MessagesServer) -> None:
+async def test_hostile_text_reaches_the_model_unchanged(server: FakeApi) -> None:
     """Control characters, NUL and delimiters are data to the transport."""
     text = "a\0b\x1b[31m </memory> \u202e '\"\\ 予算 예산 😀"
     server.play(answer(text))
@@ -443,7 +443,7 @@ async def test_hostile_text_reaches_the_model_unchanged(server: MessagesServer) 
     assert response.text == text
 
 
-async def test_a_call_that_outlives_its_deadline_is_unavailable(server: MessagesServer) -> None:
+async def test_a_call_that_outlives_its_deadline_is_unavailable(server: FakeApi) -> None:
     """The deadline holds over all tries, whatever the transport is waiting for."""
     server.play(hanging())
     failed = await failure(client(server, deadline_seconds=0.05))
@@ -452,7 +452,7 @@ async def test_a_call_that_outlives_its_deadline_is_unavailable(server: Messages
 
 
 async def test_a_retry_that_the_server_puts_off_for_hours_ends_at_the_deadline(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """A rate limit of a day does not hang a nightly run."""
     server.play(rate_limited(headers={"retry-after": "86400"}))
@@ -460,14 +460,14 @@ async def test_a_retry_that_the_server_puts_off_for_hours_ends_at_the_deadline(
     assert "must end within 0.2 s" in str(failed)
 
 
-async def test_a_silent_server_times_out(server: MessagesServer) -> None:
+async def test_a_silent_server_times_out(server: FakeApi) -> None:
     """The time-out of one try is a fault of transport."""
     server.play(hanging())
     failed = await failure(client(server, timeout_seconds=0.05, transport_retries=0))
     assert str(failed) == "APITimeoutError (reader)."
 
 
-async def test_a_failed_call_gives_its_place_to_the_next(server: MessagesServer) -> None:
+async def test_a_failed_call_gives_its_place_to_the_next(server: FakeApi) -> None:
     """With one call in flight at a time, an error must not block those that wait."""
     server.play(error(400, "invalid_request_error"), answer("second"))
     model = client(server, concurrency=1)
@@ -480,7 +480,7 @@ async def test_a_failed_call_gives_its_place_to_the_next(server: MessagesServer)
 
 
 async def test_the_address_is_taken_from_the_environment_where_none_is_given(
-    server: MessagesServer, monkeypatch: pytest.MonkeyPatch
+    server: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Any Messages-compatible server works by ANTHROPIC_BASE_URL."""
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base_url)
@@ -502,7 +502,7 @@ def test_a_missing_key_is_told_by_the_variables_name(
 
 
 async def test_an_auth_token_does_in_the_place_of_a_key(
-    server: MessagesServer, monkeypatch: pytest.MonkeyPatch
+    server: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Gateways hand out bearer tokens."""
     monkeypatch.delenv("ANTHROPIC_API_KEY")
@@ -544,7 +544,7 @@ LEAKY = [
 
 @pytest.mark.parametrize("reply", LEAKY)
 async def test_the_key_is_in_no_error_message_no_traceback_and_no_log(
-    server: MessagesServer, reply: Reply, caplog: pytest.LogCaptureFixture
+    server: FakeApi, reply: Reply, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Even where the server repeats it; asked with logging at its loudest."""
     caplog.set_level(logging.DEBUG)
@@ -560,7 +560,7 @@ async def test_the_key_is_in_no_error_message_no_traceback_and_no_log(
 
 
 async def test_an_echoed_key_is_taken_out_before_the_message_is_shortened(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
     """No part of it stands at the cut either."""
     server.play(error(400, "invalid_request_error", "x" * 290 + CANARY))

@@ -20,12 +20,12 @@ from ctxeng.core.errors import (
     ModelUnavailable,
 )
 from ctxeng.models import OFFLINE, Ledger, LedgerClient, Limits, open_client
-from ctxeng.models.client import expected_cost_usd
+from ctxeng.models.client import Delivery, expected_cost_usd
 from ctxeng.models.keys import call_key
 from ctxeng.models.prices import cost_usd
 from tests.support.calls import HAIKU, ScriptedClient, request
 from tests.support.messages_server import (
-    MessagesServer,
+    FakeApi,
     answer,
     overloaded,
     thinking_only,
@@ -268,41 +268,43 @@ async def test_a_model_over_the_network_needs_a_key_only_when_it_is_asked(
 
 
 async def test_a_call_over_the_network_is_paid_once_and_replayed_without_it(
-    server: MessagesServer, tmp_path: Path
+    server: FakeApi, tmp_path: Path
 ) -> None:
     """The whole way: overload, answer, price, ledger, replay by another client."""
     server.play(overloaded(), answer("Kestrel", usage={"cache_read_input_tokens": 100}))
     path = tmp_path / "ledger.sqlite"
-    first = await open_client(ledger=Ledger.open(path), base_url=server.base_url).complete(
-        request()
-    )
+    how = Delivery(base_url=server.base_url)
+    async with open_client(ledger=Ledger.open(path), delivery=how) as asking:
+        first = await asking.complete(request())
     assert first.text == "Kestrel"
     assert first.cost_usd == pytest.approx((10 * 1 + 100 * 0.1 + 5 * 5) / 1e6)
     assert len(server.requests) == 2
-    replay = open_client(ledger=Ledger.open(path), mode="replay-only", base_url=server.base_url)
+    replay = open_client(ledger=Ledger.open(path), mode="replay-only", delivery=how)
     again = await replay.complete(request())
     assert (again.text, again.cost_usd, again.from_ledger) == ("Kestrel", first.cost_usd, True)
     assert len(server.requests) == 2
 
 
-async def test_a_forced_tool_call_is_replayed_with_its_input(server: MessagesServer) -> None:
+async def test_a_forced_tool_call_is_replayed_with_its_input(server: FakeApi) -> None:
     """Structured answers are kept like words."""
     tool = {"name": "record", "input_schema": {"type": "object"}}
     server.play(tool_call("record", {"예산": [1, None]}))
     ledger = Ledger.open(None)
-    await open_client(ledger=ledger, base_url=server.base_url).complete(request(tool=tool))
+    async with open_client(ledger=ledger, delivery=Delivery(base_url=server.base_url)) as asking:
+        await asking.complete(request(tool=tool))
     again = await open_client(ledger=ledger, mode="replay-only").complete(request(tool=tool))
     assert (again.text, again.tool_input) == ("", {"예산": [1, None]})
 
 
 async def test_money_spent_on_useless_answers_counts_against_the_limit(
-    server: MessagesServer,
+    server: FakeApi,
 ) -> None:
-    """Four tries of thinking only cost four answers: 4 * 35 millionths of a dollar."""
+    """Six tries of thinking only cost six answers: 6 * 35 millionths of a dollar."""
     server.play(thinking_only())
     limits = Limits(max_cost_usd=1.0)
-    asking = open_client(ledger=Ledger.open(None), limits=limits, base_url=server.base_url)
-    with pytest.raises(EmptyAnswer):
-        await asking.complete(request())
-    assert len(server.requests) == 4
-    assert limits.cost_usd == pytest.approx(4 * 35e-6)
+    how = Delivery(base_url=server.base_url)
+    async with open_client(ledger=Ledger.open(None), limits=limits, delivery=how) as asking:
+        with pytest.raises(EmptyAnswer):
+            await asking.complete(request())
+    assert len(server.requests) == 6
+    assert limits.cost_usd == pytest.approx(6 * 35e-6)

@@ -1,148 +1,33 @@
-"""A Messages API on loopback: real HTTP, scripted replies, every request kept.
+"""Scripted replies for the local Messages API: what a test wants to come back, to the byte.
 
-    with serving() as server:
-        server.play(overloaded(), answer("Kestrel"))
-        ...  # a client with base_url=server.base_url
-        server.requests[0].body["model"]
-
-A new behaviour is a new function that returns a :class:`Reply`; a new endpoint is a new route.
+with serving(FakeApi(keeps_requests=True)) as server:
+    server.play(overloaded(), answer("Kestrel"))
+    ...  # a client with base_url=server.base_url
+    server.requests[0].body["model"]
 """
 
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+
+from ctxeng.fakeapi import FakeApi, Received, Reply, serving
 
 SOON = {"retry-after-ms": "1"}  # tells the SDK to try again at once
-READY_SECONDS = 30
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What the server sends back.
-
-    Args:
-        cut: bytes after which the connection is dropped, None to send everything.
-        hangs: send nothing until the client goes away.
-    """
-
-    status: int = 200
-    body: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    content_type: str = "application/json"
-    cut: int | None = None
-    hangs: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
-    """One request as it arrived."""
-
-    path: str
-    headers: Mapping[str, str]
-    body: dict[str, Any]
-
-
-class MessagesServer:
-    """Plays its replies in order; the last one is repeated for as long as it is asked."""
-
-    def __init__(self) -> None:
-        self.base_url = ""
-        self.requests: list[Received] = []
-        self._replies: list[Reply] = []
-        self._lock = threading.Lock()
-        self.app = Starlette(routes=[Route("/v1/messages", self._messages, methods=["POST"])])
-
-    def play(self, *replies: Reply) -> None:
-        """Forget what was, and play these replies from now on."""
-        with self._lock:
-            self._replies = list(replies)
-            self.requests = []
-
-    async def _messages(self, request: Request) -> _Answer:
-        body = orjson.loads(await request.body())
-        with self._lock:
-            self.requests.append(
-                Received(path=request.url.path, headers=dict(request.headers), body=body)
-            )
-            reply = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
-        return _Answer(reply)
-
-
-class _Answer:
-    """An ASGI response that can also stop in the middle, or never start."""
-
-    def __init__(self, reply: Reply) -> None:
-        self._reply = reply
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        reply = self._reply
-        if reply.hangs:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            return
-        headers = {
-            "content-type": reply.content_type,
-            "content-length": str(len(reply.body)),
-            **reply.headers,
-        }
-        await send(
-            {
-                "type": "http.response.start",
-                "status": reply.status,
-                "headers": [(k.encode(), v.encode()) for k, v in headers.items()],
-            }
-        )
-        if reply.cut is not None:
-            part = reply.body[: reply.cut]
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-            return  # uvicorn closes the connection of a response that is not complete
-        await send({"type": "http.response.body", "body": reply.body})
+__all__ = ["FakeApi", "Received", "Reply", "serving", "serving_script"]
 
 
 @contextmanager
-def serving() -> Iterator[MessagesServer]:
-    """Serve on a free port of 127.0.0.1 in a thread, until the block ends."""
-    server = MessagesServer()
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    server.base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    runner = _Runner(
-        uvicorn.Config(
-            server.app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1
-        )
-    )
-    thread = threading.Thread(target=runner.run, args=([listener],), daemon=True)
-    thread.start()
-    if not runner.ready.wait(READY_SECONDS):
-        raise RuntimeError("the messages server did not start")
-    try:
+def serving_script(*replies: Reply) -> Iterator[FakeApi]:
+    """Serve these replies until the block ends."""
+    with serving(FakeApi(keeps_requests=True)) as server:
+        server.play(*replies)
         yield server
-    finally:
-        runner.should_exit = True
-        thread.join(READY_SECONDS)
-        listener.close()
-
-
-class _Runner(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = threading.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        self.ready.set()
 
 
 def unused_url() -> str:
@@ -229,7 +114,7 @@ def dropped(after_bytes: int = 20) -> Reply:
 
 def hanging() -> Reply:
     """Return nothing for as long as the client waits."""
-    return Reply(hangs=True)
+    return Reply(hang_seconds=600)
 
 
 def raw(body: bytes, *, content_type: str = "application/json", status: int = 200) -> Reply:

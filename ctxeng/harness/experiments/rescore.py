@@ -20,7 +20,7 @@ from ctxeng.harness.replay.recording import RecordingClient
 from ctxeng.harness.replay.rescoring import Rescored, rescored
 from ctxeng.harness.results.run_folder import RunFolder, check_writable, write_run
 from ctxeng.harness.results.tables import Row
-from ctxeng.models import CacheMode, Ledger, Limits, open_client
+from ctxeng.models import CacheMode, Delivery, Ledger, Limits, open_client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,23 +70,24 @@ async def rejudge_run(run: RunFolder, options: JudgeOptions) -> tuple[RunFolder,
         )
     ledger = Ledger.open(options.workspace / ".ctxeng" / "ledger.sqlite")
     try:
-        client = RecordingClient(
-            open_client(
-                ledger=ledger,
-                mode=options.mode,
-                limits=Limits(max_calls=options.max_calls, max_cost_usd=options.max_cost_usd),
-                concurrency=models.get("concurrency", 8),
-                base_url=models.get("base_url"),
-            )
+        opened = open_client(
+            ledger=ledger,
+            mode=options.mode,
+            limits=Limits(max_calls=options.max_calls, max_cost_usd=options.max_cost_usd),
+            delivery=Delivery(
+                concurrency=models.get("concurrency", 8), base_url=models.get("base_url")
+            ),
         )
         extra = models.get("extra", {})
-        if options.artifact_judge is not None:
-            told = await paraphrase_rows(
-                stored, client, model=options.artifact_judge, extra=extra.get("judge")
-            )
-            stored = replace(stored, tables={**stored.tables, "paraphrases": told}, _made={})
-        prompt = judge_prompt(models.get("judge_prompt"), options.workspace)
-        found = await rescored(stored, _judging(client, judge, prompt, extra))
+        async with opened:
+            client = RecordingClient(opened)
+            if options.artifact_judge is not None:
+                told = await paraphrase_rows(
+                    stored, client, model=options.artifact_judge, extra=extra.get("judge")
+                )
+                stored = replace(stored, tables={**stored.tables, "paraphrases": told}, _made={})
+            prompt = judge_prompt(models.get("judge_prompt"), options.workspace)
+            found = await rescored(stored, _judging(client, judge, prompt, extra))
     finally:
         ledger.close()
     changed = {"judge": judge, "artifact_judge": options.artifact_judge or NOBODY}

@@ -9,11 +9,17 @@ from pydantic import ConfigDict, Field, field_validator
 from ctxeng.core.settings import Section
 
 Control = Literal["full", "none", "oracle", "restated", "verbatim"]
+DeliveryMode = Literal["live", "batch"]
 CONTROLS: tuple[Control, ...] = ("full", "none", "oracle", "restated", "verbatim")
 
 
 class ModelsTable(Section):
-    """Which model plays which role; ``offline`` is the built-in baseline, ``none`` asks nobody."""
+    """Which model plays which role; ``offline`` is the built-in baseline, ``none`` asks nobody.
+
+    ``mode``: ``live`` sends each call at once, ``batch`` gathers calls into Message Batches, at
+    their price and in their time: a batch is sent once no call has come for ``quiet_seconds``, and
+    asked after every ``poll_seconds``.
+    """
 
     reader: str = "offline"
     summariser: str = "offline"
@@ -27,6 +33,10 @@ class ModelsTable(Section):
     judge_prompt: str | None = None
     base_url: str | None = None
     concurrency: int = Field(default=8, ge=1)
+    timeout_seconds: float = Field(default=120, gt=0)
+    mode: DeliveryMode = "live"
+    quiet_seconds: float = Field(default=2, gt=0)
+    poll_seconds: float = Field(default=20, gt=0)
     extra: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 

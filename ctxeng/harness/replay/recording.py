@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ctxeng.core.calls import ModelClient, ModelRequest, ModelResponse
+from ctxeng.core.calls import ModelClient, ModelRequest, ModelResponse, Usage
 from ctxeng.core.errors import ModelError
 from ctxeng.core.messages import Message
 from ctxeng.core.protocols import (
@@ -37,19 +37,34 @@ class RecordingClient:
         try:
             response = await self._client.complete(request)
         except ModelError as error:
-            self.rows.append({**row, "error": f"{type(error).__name__}: {error}"})
+            told = f"{type(error).__name__}: {error}"
+            self.rows.append({**row, **_billed(error), "error": told})
             raise
         self.rows.append({**row, **_response_columns(response)})
         return response
 
 
+def _billed(error: ModelError) -> dict[str, Any]:
+    """Return what a failed call was billed for: tries that came back useless."""
+    if error.usage is None:
+        return {}
+    return {**_usage_columns(error.usage), "cost_usd": error.cost_usd}
+
+
+def _usage_columns(usage: Usage) -> dict[str, Any]:
+    return {
+        "input_tokens": usage.input_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+        "output_tokens": usage.output_tokens,
+    }
+
+
 def _response_columns(response: ModelResponse) -> dict[str, Any]:
     return {
         "key": response.key,
-        "input_tokens": response.usage.input_tokens,
-        "cached_tokens": response.usage.cached_tokens,
-        "cache_write_tokens": response.usage.cache_write_tokens,
-        "output_tokens": response.usage.output_tokens,
+        "answered_by": response.model,
+        **_usage_columns(response.usage),
         "cost_usd": response.cost_usd,
         "latency_seconds": response.latency_seconds,
         "from_ledger": response.from_ledger,

@@ -17,7 +17,7 @@ from ctxeng.harness.attribution.position import seams_of
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.replay import rows as table_rows
 from ctxeng.harness.replay.asking import Asked, Failed, ask
-from ctxeng.harness.replay.cells import Geometry, cell_row, measure, shown_history
+from ctxeng.harness.replay.cells import Geometry, Measured, cell_row, measure, shown_history
 from ctxeng.harness.replay.partial import PartialRun
 from ctxeng.harness.replay.plan import Arm, Readers, ReplayPlan
 from ctxeng.harness.replay.recording import RecordingClient
@@ -67,7 +67,14 @@ class _Clients:
         return cls(writer=writer, readers=readers, recorders=recorders)
 
     def rows(self) -> list[dict[str, Any]]:
-        return [row for recorder in self.recorders for row in recorder.rows]
+        """Return the write path's calls in their order, then readers' and judges' by key."""
+        writer, *others = self.recorders
+        found = [row for other in others for row in sorted(other.rows, key=_call_order)]
+        return [*writer.rows, *found]
+
+
+def _call_order(row: Mapping[str, Any]) -> tuple[str, str, bool]:
+    return str(row.get("key", "")), str(row.get("error", "")), bool(row.get("from_ledger"))
 
 
 async def replay(plan: ReplayPlan, *, store: Store, progress: Progress | None = None) -> Rows:
@@ -95,18 +102,26 @@ async def replay(plan: ReplayPlan, *, store: Store, progress: Progress | None = 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(session)) for session in plan.sessions]
     except BaseExceptionGroup as failed:
-        raise failed.exceptions[0] from None
+        raise _first_error(failed) from None
     return _joined([task.result() for task in tasks])
+
+
+def _first_error(failed: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first error that is no group of errors."""
+    first = failed.exceptions[0]
+    return _first_error(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def unit_names(plan: ReplayPlan) -> list[tuple[str, ...]]:
     """Return the name of every unit: session, arm, summariser replicate."""
-    return [
-        (session.session_id, arm.name, str(replicate))
-        for session in plan.sessions
-        for arm in plan.arms
-        for replicate in _replicates(plan, arm)
-    ]
+    return [name for session in plan.sessions for name, _, _ in _units(plan, session)]
+
+
+def _units(plan: ReplayPlan, session: Session) -> Iterator[tuple[tuple[str, ...], Arm, int]]:
+    """Yield the name, arm and summariser replicate of a session's units, the reference first."""
+    for arm in plan.arms:
+        for replicate in _replicates(plan, arm):
+            yield (session.session_id, arm.name, str(replicate)), arm, replicate
 
 
 async def _session(
@@ -117,23 +132,29 @@ async def _session(
     partial: PartialRun,
     advance: Callable[[str], None],
 ) -> Rows:
-    collected: list[Rows] = [
-        {"probes": [table_rows.probe_row(probe) for probe in plan.probes[session.session_id]]}
-    ]
-    frame: Frame | None = None
-    for arm in plan.arms:
-        for replicate in _replicates(plan, arm):
-            unit = (session.session_id, arm.name, str(replicate))
-            rows = partial.load(*unit)
-            if rows is None:
-                rows = await _unit(plan, arm, session, frame, store=store, replicate=replicate)
-                if not any(cell["outcome"] == "error" for cell in rows["cells"]):
-                    partial.save(rows, *unit)
-            if frame is None:
-                frame = _frame(rows)
-            collected.append({name: found for name, found in rows.items() if name in TABLES})
-            advance(f"{session.session_id} · {arm.name}")
-    return _joined(collected)
+    """Play every unit of a session at once; the first, the reference, makes the frame of all."""
+    frame: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+
+    async def one(unit: tuple[str, ...], arm: Arm, replicate: int, *, makes_frame: bool) -> Rows:
+        rows = partial.load(*unit)
+        if rows is None:
+            rows = await _unit(
+                plan, arm, session, frame, store=store, replicate=replicate, makes_frame=makes_frame
+            )
+            if not any(cell["outcome"] == "error" for cell in rows["cells"]):
+                partial.save(rows, *unit)
+        elif makes_frame:
+            frame.set_result(_frame(rows))
+        advance(f"{session.session_id} · {arm.name}")
+        return {name: found for name, found in rows.items() if name in TABLES}
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(one(name, arm, replicate, makes_frame=place == 0))
+            for place, (name, arm, replicate) in enumerate(_units(plan, session))
+        ]
+    asked = [table_rows.probe_row(probe) for probe in plan.probes[session.session_id]]
+    return _joined([{"probes": asked}, *(task.result() for task in tasks)])
 
 
 def _frame(rows: Rows) -> Frame:
@@ -150,22 +171,43 @@ async def _unit(
     plan: ReplayPlan,
     arm: Arm,
     session: Session,
-    frame: Frame | None,
+    frame: asyncio.Future[Frame],
     *,
     store: Store,
     replicate: int,
+    makes_frame: bool,
 ) -> Rows:
-    """Play one unit and return its rows; without a frame it is the reference and makes it."""
+    """Play one unit and return its rows; its probes are asked at once.
+
+    Args:
+        frame: where the reference puts each fact; the unit waits for it, or makes it.
+    """
     clients = _Clients.of(plan)
     played = await play(plan, arm, session, store=store, client=clients.writer, replicate=replicate)
     prompts = [await _built(plan, arm, played, p) for p in plan.probes[session.session_id]]
     made: Rows = {}
-    if frame is None:
+    if makes_frame:
         made = await _frame_rows(plan, session, played, prompts, store=store)
-        frame = _frame(made)
-    cells: list[dict[str, Any]] = []
-    for built in prompts:
-        cells += await _cells(plan, arm, played, built, frame, clients.readers, replicate=replicate)
+        frame.set_result(_frame(made))
+    shared = await frame
+    measured = [measure(played, built, shared.seams) for built in prompts]
+    async with asyncio.TaskGroup() as group:
+        asked = [
+            group.create_task(
+                _cells(
+                    plan,
+                    arm,
+                    played,
+                    one,
+                    shared,
+                    clients.readers,
+                    replicates=(replicate, reader_replicate),
+                )
+            )
+            for one in measured
+            for reader_replicate in range(plan.replicates.reader)
+        ]
+    cells = [row for task in asked for row in task.result()]
     await store.delete_conversation(played.conversation_id)
     about = {"arm": arm.name, "session_id": session.session_id}
     return made | {
@@ -231,38 +273,43 @@ async def _cells(
     plan: ReplayPlan,
     arm: Arm,
     played: Played,
-    built: Built,
+    measured: Measured,
     frame: Frame,
     readers: Readers,
     *,
-    replicate: int,
+    replicates: tuple[int, int],
 ) -> list[dict[str, Any]]:
+    """Ask one question once and return a row for every judge's replicate.
+
+    Args:
+        replicates: the summariser's and the reader's.
+    """
+    summariser, reader = replicates
+    built = measured.built
     probe = built.probe
-    measured = measure(played, built, frame.seams)
     audit = audited(probe, arm=arm.name, share=plan.audit_share, seed=plan.seed)
+    asked: Asked = (
+        Failed(error=played.model_error)
+        if played.model_error is not None
+        else await ask(built.context, readers, replicate=reader)
+    )
     asked_on = built.now.date().isoformat() if built.now else None
-    found = []
-    for reader_replicate in range(plan.replicates.reader):
-        asked: Asked = (
-            Failed(error=played.model_error)
-            if played.model_error is not None
-            else await ask(built.context, readers, replicate=reader_replicate)
+    scored = await asyncio.gather(
+        *(
+            score(probe, asked, readers, asked_on=asked_on, audit=audit, replicate=judge)
+            for judge in range(plan.replicates.judge)
         )
-        for judge_replicate in range(plan.replicates.judge):
-            scored = await score(
-                probe, asked, readers, asked_on=asked_on, audit=audit, replicate=judge_replicate
-            )
-            row = cell_row(arm, played, measured, frame.geometry[probe.probe_id], scored)
-            found.append(
-                row
-                | {
-                    "replicate": _flat(plan, replicate, reader_replicate, judge_replicate),
-                    "summariser_replicate": replicate,
-                    "reader_replicate": reader_replicate,
-                    "judge_replicate": judge_replicate,
-                }
-            )
-    return found
+    )
+    return [
+        cell_row(arm, played, measured, frame.geometry[probe.probe_id], one)
+        | {
+            "replicate": _flat(plan, summariser, reader, judge),
+            "summariser_replicate": summariser,
+            "reader_replicate": reader,
+            "judge_replicate": judge,
+        }
+        for judge, one in enumerate(scored)
+    ]
 
 
 def _flat(plan: ReplayPlan, summariser: int, reader: int, judge: int) -> int:

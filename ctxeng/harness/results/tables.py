@@ -165,12 +165,14 @@ PARAPHRASES: dict[str, str] = {
     "model": "string",
 }
 
+# answered_by: the model id that the response names, which is not always the one asked for.
 CALLS: dict[str, str] = {
     "run_id": "string",
     "arm": "string",
     "session_id": "string",
     "role": "string",
     "model": "string",
+    "answered_by": "string",
     "prompt_id": "string",
     "replicate": "int32",
     "key": "string",

@@ -38,10 +38,10 @@ def answer(question: str, blocks: Sequence[str]) -> str:
     statements = [s for block in blocks for s in _statements(block)]
     counts = Counter(word for s in statements for word in s.words & wanted)
     weights = {w: math.log(1 + len(statements) / max(1, counts[w])) for w in wanted}
-    total = sum(weights.values())
+    total = math.fsum(weights.values())  # exact sums: a set's order differs between processes
     best, best_score = "", 0.0
     for statement in statements:
-        score = sum(weights[word] for word in statement.words & wanted)
+        score = math.fsum(weights[word] for word in statement.words & wanted)
         if score >= best_score and score > 0:
             best, best_score = statement.text, score
     return best if total and best_score / total >= ANSWER_SHARE else UNKNOWN

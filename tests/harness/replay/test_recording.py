@@ -38,6 +38,7 @@ async def test_a_call_leaves_its_row_and_returns_the_response() -> None:
             "prompt_id": "episode@1",
             "replicate": 2,
             "key": "k1",
+            "answered_by": "claude-haiku-4-5",
             "input_tokens": 100,
             "cached_tokens": 40,
             "cache_write_tokens": 5,

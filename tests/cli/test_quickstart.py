@@ -166,5 +166,5 @@ def test_the_report_files_are_whole(quickstart: Outcome) -> None:
             (quickstart.json["cells"],)
         ]
     manifest = json.loads((Path(quickstart.json["path"]) / "manifest.json").read_text("utf-8"))
-    assert manifest["schema_version"] == 1
+    assert manifest["schema_version"] == 2
     assert manifest["hashes"]["source"]

@@ -32,14 +32,14 @@ class Interval:
 
 
 def share_interval(counts: SessionCounts, *, confidence: float = 0.95) -> Interval | None:
-    """Return the interval for the pooled share, None without trials.
+    """Return the interval for the pooled share, None with fewer than two sessions.
 
-    With a single session nothing is known about other sessions: the session counts as one trial.
+    A single session says nothing about other sessions, however many probes it has.
 
     Example:
         ``share_interval(SessionCounts.of([("a", 1), ("b", 1)]))`` → low about 0.01, high 1.0
     """
-    if counts.share is None:
+    if counts.share is None or counts.sessions < 2:
         return None
     effective = effective_trials(counts, confidence=confidence)
     low, high = clopper_pearson(counts.share, effective, confidence=confidence)

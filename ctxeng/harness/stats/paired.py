@@ -2,55 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
 
 import numpy as np
 
 from ctxeng.harness.stats.counts import Floats
 
+EXACT_SESSIONS = 12
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
-    """Paired successes, one entry a probe.
+    """Paired successes of the same probes, added up by session.
 
     Args:
-        sessions: session of each probe. before, after: (n_probes,) successes, 0..1.
+        trials: (n_sessions,) probes decided on both sides, > 0.
+        before, after: (n_sessions,) sums of successes, each probe 0..1 (a mean over replicates).
+        gained, lost: (n_sessions,) sums of what single probes gained, and lost.
+        ups, downs: (n_sessions,) number of probes that gained, and lost.
     """
 
-    sessions: tuple[str, ...]
+    trials: Floats
     before: Floats
     after: Floats
+    gained: Floats
+    lost: Floats
+    ups: Floats
+    downs: Floats
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, float, float]]) -> Pairs:
-        """Return pairs from (session, before, after) triples."""
-        listed = list(pairs)
-        return cls(
-            sessions=tuple(session for session, _, _ in listed),
-            before=np.array([before for _, before, _ in listed], dtype=np.float64),
-            after=np.array([after for _, _, after in listed], dtype=np.float64),
-        )
+        """Return pairs from (session, before, after) triples, one a probe."""
+        totals: dict[str, list[float]] = {}
+        for session, before, after in pairs:
+            change = round(after - before, 9)
+            entry = totals.setdefault(session, [0.0] * 7)
+            up, down = max(0.0, change), max(0.0, -change)
+            values = (1.0, before, after, up, down, float(up > 0), float(down > 0))
+            for position, value in enumerate(values):
+                entry[position] += value
+        return cls.by_session(totals[name] for name in sorted(totals))
+
+    @classmethod
+    def by_session(cls, rows: Iterable[Sequence[float]]) -> Pairs:
+        """Return pairs from one row a session, its values in the order of the fields."""
+        table = np.array(list(rows), dtype=np.float64).reshape(-1, 7)
+        names = (field.name for field in fields(cls))
+        return cls(**dict(zip(names, table.T, strict=True)))
+
+    @property
+    def sessions(self) -> int:
+        """Return the number of sessions."""
+        return int(self.trials.size)
 
     @property
     def n(self) -> int:
         """Return the number of probes."""
-        return len(self.sessions)
+        return round(float(self.trials.sum()))
 
     @property
     def difference(self) -> float | None:
         """Return the mean of after − before, None without probes."""
-        return float((self.after - self.before).mean()) if self.n else None
+        return float(self.changes.sum() / self.trials.sum()) if self.n else None
 
     @property
-    def session_sums(self) -> tuple[Floats, Floats]:
-        """Return per session the sum of differences and the number of probes."""
-        names = sorted(set(self.sessions))
-        index = {name: i for i, name in enumerate(names)}
-        where = np.array([index[s] for s in self.sessions], dtype=np.int64)
-        sums = np.zeros(len(names), dtype=np.float64)
-        np.add.at(sums, where, self.after - self.before)
-        return sums, np.bincount(where, minlength=len(names)).astype(np.float64)
+    def changes(self) -> Floats:
+        """Return (n_sessions,) sums of after − before."""
+        return self.gained - self.lost
 
 
 def mcnemar(pairs: Pairs) -> float | None:
@@ -61,8 +81,7 @@ def mcnemar(pairs: Pairs) -> float | None:
     """
     from scipy import stats
 
-    changed = np.sign(np.round(pairs.after - pairs.before, 9))
-    gained, lost = int((changed > 0).sum()), int((changed < 0).sum())
+    gained, lost = round(float(pairs.ups.sum())), round(float(pairs.downs.sum()))
     if gained + lost == 0:
         return None
     return float(stats.binomtest(gained, gained + lost, 0.5).pvalue)
@@ -76,14 +95,24 @@ def session_permutation(
     Exact by enumeration up to 12 sessions, otherwise by ``rounds`` random swaps. None where
     nothing differs.
     """
-    sums, _ = pairs.session_sums
-    sums = sums[sums != 0]
+    sums = pairs.changes[np.abs(pairs.changes) > 1e-9]
     if sums.size == 0:
         return None
-    observed = abs(float(sums.sum())) - 1e-9
-    if sums.size <= 12:
-        grid = np.array(np.meshgrid(*[[-1.0, 1.0]] * sums.size)).reshape(sums.size, -1)
-        return float((np.abs(sums @ grid) >= observed).mean())
-    signs = rng.choice([-1.0, 1.0], size=(rounds, sums.size))
-    extreme = int((np.abs(signs @ sums) >= observed).sum())
-    return (extreme + 1) / (rounds + 1)
+    signs = sign_flips(sums.size, rng=rng, rounds=rounds)
+    return float(flip_p_values(sums[None, :], signs)[0])
+
+
+def sign_flips(sessions: int, *, rng: np.random.Generator, rounds: int) -> Floats:
+    """Return (n_flips, n_sessions) ±1: every flip of a few sessions, otherwise random ones."""
+    if sessions <= EXACT_SESSIONS:
+        return np.array(list(product((-1.0, 1.0), repeat=sessions)))
+    return rng.choice([-1.0, 1.0], size=(rounds, sessions))
+
+
+def flip_p_values(sums: Floats, signs: Floats) -> Floats:
+    """Return (draws,) two-sided p-values of the changes by session, (draws, n_sessions)."""
+    observed = np.abs(sums.sum(axis=1)) - 1e-9
+    extreme = (np.abs(sums @ signs.T) >= observed[:, None]).sum(axis=1).astype(np.float64)
+    is_exact = signs.shape[0] == 2 ** signs.shape[1]
+    found: Floats = extreme / signs.shape[0] if is_exact else (extreme + 1) / (signs.shape[0] + 1)
+    return found

@@ -77,14 +77,24 @@ def test_a_correlation_is_doubted_where_it_cannot_be_seen() -> None:
     assert design_effect(counts_of([10] * 4, [10] * 4)) == pytest.approx(3.7)
 
 
-def test_a_single_session_counts_as_one_trial() -> None:
+def test_a_single_session_has_no_interval() -> None:
     """Nothing is known about other sessions, however many probes this one has."""
     counts = counts_of([40], [40])
-    interval = share_interval(counts)
-    assert interval is not None
-    assert interval.effective_n == 1.0
-    assert (interval.low, interval.high) == pytest.approx((0.025, 1.0))
+    assert share_interval(counts) is None
+    assert effective_trials(counts) == 1.0
     assert design_effect(counts) == 40.0
+
+
+def test_no_success_in_52_has_an_upper_bound_and_4_of_4_certify_nothing() -> None:
+    """By hand: no success in 52 independent trials leaves 1 − .025^(1/52) possible."""
+    none_of_52 = share_interval(counts_of([0] * 52, [1] * 52))
+    assert none_of_52 is not None
+    assert (none_of_52.low, none_of_52.high) == pytest.approx(
+        (0.0, 1 - 0.025 ** (1 / 51)), abs=1e-3
+    )
+    all_of_4 = share_interval(counts_of([1] * 4, [1] * 4))
+    assert all_of_4 is not None
+    assert all_of_4.low < 0.4
 
 
 def test_without_trials_there_is_no_interval() -> None:
@@ -119,7 +129,7 @@ def test_more_confidence_is_a_wider_interval() -> None:
 
 cells = st.lists(
     st.integers(1, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
-    min_size=1,
+    min_size=2,
     max_size=12,
 )
 

@@ -50,7 +50,7 @@ def test_without_probes_there_is_nothing_to_say() -> None:
     assert (empty.n, empty.difference) == (0, None)
     assert mcnemar(empty) is None
     assert session_permutation(empty, rng=np.random.default_rng(0)) is None
-    assert [side.size for side in empty.session_sums] == [0, 0]
+    assert (empty.sessions, empty.changes.size) == (0, 0)
 
 
 def test_a_mean_over_replicates_counts_as_its_majority() -> None:
@@ -62,9 +62,11 @@ def test_a_mean_over_replicates_counts_as_its_majority() -> None:
 def test_differences_are_added_up_by_session() -> None:
     """Sessions come in the order of their names, with their number of probes."""
     pairs = Pairs.of([("b", 1, 0), ("a", 0, 1), ("b", 1, 0), ("b", 0, 1), ("会", 1, 1)])
-    sums, sizes = pairs.session_sums
-    np.testing.assert_array_equal(sums, [1, -1, 0])
-    np.testing.assert_array_equal(sizes, [1, 3, 1])
+    np.testing.assert_array_equal(pairs.changes, [1, -1, 0])
+    np.testing.assert_array_equal(pairs.trials, [1, 3, 1])
+    np.testing.assert_array_equal(pairs.before, [0, 2, 1])
+    np.testing.assert_array_equal(pairs.after, [1, 1, 1])
+    np.testing.assert_array_equal(pairs.downs, [0, 2, 0])
     assert pairs.difference == pytest.approx(0.0)
 
 

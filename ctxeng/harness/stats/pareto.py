@@ -1,0 +1,79 @@
+"""Recall against tokens: which arms are beaten, and which the probes cannot tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from ctxeng.harness.stats.compare import ALPHA, holm
+from ctxeng.harness.stats.paired import Pairs, session_permutation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One arm: recall 0..1 with its interval, and the mean prompt size in tokens."""
+
+    arm: str
+    recall: float
+    low: float | None
+    high: float | None
+    tokens: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Front:
+    """The front, and what the data cannot tell.
+
+    Args:
+        front: arms that no other arm beats in recall and tokens at once, fewest tokens first.
+        beaten_by: the front's arm that beats each of the others.
+        inseparable: pairs of arms whose recall these probes do not show to differ.
+    """
+
+    front: tuple[Point, ...]
+    beaten_by: Mapping[str, str]
+    inseparable: tuple[tuple[str, str], ...]
+
+
+def pareto(
+    points: Sequence[Point],
+    pairs: Mapping[tuple[str, str], Pairs],
+    *,
+    rng: np.random.Generator,
+) -> Front:
+    """Return the front of recall against tokens, and the pairs that cannot be separated.
+
+    Pairs that decide something are tested, with Holm's correction: neighbours on the front, and
+    each beaten arm with the one that beats it.
+
+    Args:
+        pairs: outcomes of two arms on the same probes, by (arm, other arm) in the points' order.
+    """
+    beaten = {p.arm: rival.arm for p in points if (rival := _rival(p, points)) is not None}
+    front = sorted((p for p in points if p.arm not in beaten), key=lambda p: (p.tokens, p.arm))
+    wanted = {frozenset((a.arm, b.arm)) for a, b in pairwise(front)}
+    wanted |= {frozenset(pair) for pair in beaten.items()}
+    tested = [
+        (a.arm, b.arm) for a, b in combinations(points, 2) if frozenset((a.arm, b.arm)) in wanted
+    ]
+    p_values = [session_permutation(pairs[pair], rng=rng) for pair in tested]
+    adjusted = holm([1.0 if p is None else p for p in p_values])
+    return Front(
+        front=tuple(front),
+        beaten_by=beaten,
+        inseparable=tuple(pair for pair, p in zip(tested, adjusted, strict=True) if p > ALPHA),
+    )
+
+
+def _rival(point: Point, points: Sequence[Point]) -> Point | None:
+    """Return the arm of the front that beats a point: no fewer recalled, no more tokens."""
+    better = [other for other in points if _beats(other, point)]
+    return max(better, key=lambda p: (p.recall, -p.tokens), default=None)
+
+
+def _beats(one: Point, other: Point) -> bool:
+    no_worse = one.recall >= other.recall and one.tokens <= other.tokens
+    return no_worse and (one.recall, -one.tokens) != (other.recall, -other.tokens)

@@ -17,6 +17,8 @@ COMMANDS = (
     "explain_commands",
     "rescore_commands",
     "fake_api_commands",
+    "compare_commands",
+    "nightly_commands",
 )
 
 

@@ -313,10 +313,10 @@ def probes_hash(inputs: Inputs) -> str:
 
 
 @cache
-def source_hash() -> str:
-    """Return a hash of the installed package's own files: code, prompts, prices."""
+def source_hash(folder: str = ".") -> str:
+    """Return a hash of the package's own files, or one folder's: code, prompts, prices."""
     digest = hashlib.sha256()
-    root = Path(ctxeng.__file__).parent
+    root = Path(ctxeng.__file__).parent / folder
     for file in sorted(root.rglob("*")):
         inside = file.relative_to(root)
         if file.suffix in (".py", ".md", ".sql", ".json") and inside.parts[0] != "_workspace":
@@ -480,6 +480,7 @@ def _manifest(
             "reader_prompt": plan.readers.reader_prompt_id,
             "judge_prompt": plan.readers.judge_prompt_id,
             "source": source_hash(),
+            "scorer": source_hash("harness/scoring"),
             "embedder": plan.embedder.embedder_id if plan.embedder else None,
             "counter": plan.counter.name,
         },

@@ -47,6 +47,11 @@ def print_run(
     """Print a finished run: what was run, recall by position, activity, files."""
     out = console or Console(width=WIDTH, highlight=False, soft_wrap=False)
     print_summary(summary, out)
+    print_paths(paths, out)
+
+
+def print_paths(paths: Mapping[str, str], out: Console) -> None:
+    """Print the files of a run, each on a line of its own."""
     out.print()
     for name, path in paths.items():
         out.print(Text(f"{name:10} {path}"), soft_wrap=True)

@@ -30,7 +30,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, runs: Sequence[RunFolder
     for table in TABLES:
         files = [run.table(table) for run in runs if run.table(table).is_file()]
         if files:
-            listed = ", ".join(map(_literal, files))
+            listed = ", ".join(map(file_literal, files))
             connection.execute(
                 f"CREATE OR REPLACE VIEW {table} AS "
                 f"SELECT * FROM read_parquet([{listed}], union_by_name=true)"
@@ -55,7 +55,7 @@ def refresh_catalogue(reports: Path) -> Path:
     return final
 
 
-def _literal(file: Path) -> str:
+def file_literal(file: Path) -> str:
     """Return a path as a SQL string that names this one file, wherever the reader stands.
 
     DuckDB reads ``*``, ``?`` and ``[`` in a path as a pattern of many files.

@@ -1,0 +1,170 @@
+"""Two nights, two runs or two arms beside each other: verdicts by position, and the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ctxeng.core.errors import InputError
+from ctxeng.harness.attribution.position import BUCKETS
+from ctxeng.harness.results.conditions import differences, error_share, obstacles
+from ctxeng.harness.results.history import Night
+from ctxeng.harness.results.pairing import ALL, Measure, Side, asked, paired_rows
+from ctxeng.harness.stats.compare import MIN_PROBES, Comparison, Rule, compare, with_detectable
+from ctxeng.harness.stats.gate import GateDecision, decide
+from ctxeng.harness.stats.paired import Pairs
+
+SEED = 20260101
+MARGIN = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Everything that is said about two sides.
+
+    Args:
+        before, after: what was compared, for people. changes: conditions that differ.
+        comparisons: one for each arm and bucket; ``all`` holds every answerable probe.
+        unpaired: by arm, probes not decided on both sides.
+    """
+
+    before: str
+    after: str
+    measure: Measure
+    rule: Rule
+    changes: tuple[str, ...]
+    comparisons: tuple[Comparison, ...]
+    unpaired: Mapping[str, int]
+    error_shares: tuple[tuple[str, float], ...]
+
+    def record(self) -> dict[str, Any]:
+        """Return the comparison as plain JSON."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "measure": self.measure,
+            "margin_share": self.rule.margin,
+            "changes": list(self.changes),
+            "unpaired": dict(self.unpaired),
+            "comparisons": [comparison.record() for comparison in self.comparisons],
+        }
+
+
+def compare_arms(before: Side, after: Side, *, rule: Rule, measure: Measure | None) -> Compared:
+    """Return the comparison of two arms, of one run or of two.
+
+    Raises:
+        InputError: an arm is not in its run, or the runs are not comparable.
+    """
+    for side in (before, after):
+        _known_arm(side)
+    return _compared([(before, after)], rule=rule, measure=measure)
+
+
+def compare_nights(
+    before: Night, after: Night, *, arms: Sequence[str], rule: Rule, measure: Measure | None
+) -> Compared:
+    """Return the comparison of the same arms in two nights.
+
+    Raises:
+        InputError: no such arm in both, or the nights are not comparable.
+    """
+    pairs = [(Side(night=before, arm=arm), Side(night=after, arm=arm)) for arm in arms]
+    for side in (side for pair in pairs for side in pair):
+        _known_arm(side)
+    return _compared(pairs, rule=rule, measure=measure)
+
+
+def common_arms(before: Night, after: Night) -> list[str]:
+    """Return the arms of both nights, controls left out, in the later one's order."""
+    controls = after.conditions["controls"]
+    return [
+        arm
+        for arm in after.conditions["arms"]
+        if arm in before.conditions["arms"] and arm not in controls
+    ]
+
+
+def gate_of(compared: Compared, *, buckets: Sequence[str]) -> GateDecision:
+    """Return the gate's decision over some buckets of a comparison."""
+    gating = [c for c in compared.comparisons if c.bucket in buckets]
+    return decide(gating, rule=compared.rule, error_shares=compared.error_shares)
+
+
+def gate_rule(night: Night, margin: float | None) -> Rule:
+    """Return the rule of a run's own experiment, its margin replaced where another is given."""
+    gate = night.conditions.get("gate", {})
+    return Rule(
+        margin=margin if margin is not None else float(gate.get("margin_share", MARGIN)),
+        min_probes=max(MIN_PROBES, int(gate.get("min_probes", MIN_PROBES))),
+    )
+
+
+def gated_arms(night: Night) -> list[str]:
+    """Return the arms that a run's experiment gates: those it names, or the reference arm."""
+    named = list(night.conditions.get("gate", {}).get("arms", ()))
+    return named or [str(night.conditions["reference_arm"])]
+
+
+def gated_buckets(night: Night) -> list[str]:
+    """Return the buckets that a run's experiment gates."""
+    return list(night.conditions.get("gate", {}).get("buckets", ("recent", "interior", "boundary")))
+
+
+def _compared(
+    sides: Sequence[tuple[Side, Side]], *, rule: Rule, measure: Measure | None
+) -> Compared:
+    before, after = sides[0][0].night, sides[0][1].night
+    found = obstacles(before.conditions, after.conditions)
+    if found:
+        raise InputError(
+            f"runs must be comparable, got {before.run_id} and {after.run_id}, which differ in "
+            f"{'; '.join(found)}. Compare runs with the same sessions, probes, scorer and judge."
+        )
+    used = _measure(before, after, measure)
+    groups: dict[tuple[str, str], Pairs] = {}
+    unpaired = {}
+    for old, new in sides:
+        paired = paired_rows(old, new, used)
+        unpaired[new.arm] = paired.unpaired
+        for bucket in (ALL, *BUCKETS):
+            if bucket in paired.buckets:
+                groups[new.arm, bucket] = Pairs.by_session(paired.buckets[bucket])
+    rng = np.random.default_rng(SEED)
+    compared = compare(groups, rule=rule, rng=rng, outside_family=(ALL, "none"))
+    is_one_run = before.run_id == after.run_id
+    return Compared(
+        before=_label(sides[0][0], with_arm=is_one_run or sides[0][0].arm != sides[0][1].arm),
+        after=_label(sides[0][1], with_arm=is_one_run or sides[0][0].arm != sides[0][1].arm),
+        measure=used,
+        rule=rule,
+        changes=tuple(differences(before.conditions, after.conditions)),
+        comparisons=tuple(with_detectable(compared, groups, rule=rule, rng=rng)),
+        unpaired=unpaired,
+        error_shares=tuple({n.run_id: error_share(n.conditions) for n in (before, after)}.items()),
+    )
+
+
+def _measure(before: Night, after: Night, wanted: Measure | None) -> Measure:
+    """Return the measure to compare: answers where a reader gave them on both sides."""
+    both_asked = asked(before) and asked(after)
+    if wanted == "answer" and not both_asked:
+        raise InputError(
+            "measure must be in_context where no reader was asked, got answer. Leave it out."
+        )
+    return wanted or ("answer" if both_asked else "in_context")
+
+
+def _known_arm(side: Side) -> None:
+    arms = list(side.night.conditions["arms"])
+    if side.arm not in arms:
+        raise InputError(
+            f"arm must be one of {', '.join(arms)}, got {side.arm!r} (run {side.night.run_id})."
+        )
+
+
+def _label(side: Side, *, with_arm: bool) -> str:
+    return f"{side.night.run_id}:{side.arm}" if with_arm else side.night.run_id

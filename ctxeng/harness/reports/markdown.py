@@ -1,0 +1,193 @@
+"""A night as Markdown for a pull request or a job summary: at most 60 lines, the worst first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctxeng.harness.reports.comparing import Compared
+from ctxeng.harness.reports.recall import ALL, RecallRow
+from ctxeng.harness.reports.summary import Summary
+from ctxeng.harness.stats.compare import Comparison
+
+if TYPE_CHECKING:
+    from ctxeng.harness.reports.nightly import Nightly
+
+MAX_LINES = 60
+_ORDER = ("worse", "not enough data", "no difference shown", "equivalent within margin", "better")
+_ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+!|~@&$])")
+
+
+def write_markdown(night: Nightly, path: Path) -> Path:
+    """Write the night as Markdown and return the file."""
+    path.write_text("\n".join(markdown_lines(night)) + "\n", encoding="utf-8")
+    return path
+
+
+def markdown_lines(night: Nightly) -> list[str]:
+    """Return the report's lines: decision, recall by position, changes, losses, cost, notices."""
+    summary = night.summary
+    lines = [*_quoted(summary.notices), *_headline(night), ""]
+    if night.compared is not None:
+        lines += _comparison_table(night.compared)
+    else:
+        lines += _recall_table(summary)
+    lines += ["", *_arms_table(summary), ""]
+    lines += _changes(night)
+    lines += _losses(summary)
+    lines += _calls(summary)
+    if len(lines) <= MAX_LINES:
+        return lines
+    return [*lines[: MAX_LINES - 1], f"… {len(lines) - MAX_LINES + 1} more lines in report.html"]
+
+
+def _quoted(notices: Sequence[str]) -> list[str]:
+    return [f"> {_plain(notice)}" for notice in notices] + ([""] if notices else [])
+
+
+def _headline(night: Nightly) -> list[str]:
+    counts, models = (
+        night.summary.manifest["counts"],
+        night.summary.manifest["experiment"]["models"],
+    )
+    experiment = _plain(night.summary.manifest["experiment"]["name"])
+    lines = [
+        f"### {experiment}: {night.gate.status}",
+        "",
+        f"{_plain(night.summary.run_id)}: {counts['sessions']} sessions, {counts['probes']} probes, "
+        f"{counts['cells']} cells; reader {_plain(models['reader'])}, "
+        f"summariser {_plain(models['summariser'])}, judge {_plain(models['judge'])}. "
+        f"Gate: at most {100 * night.gate.margin:g} points lost.",
+    ]
+    lines += [f"- {_plain(reason)}" for reason in night.gate.reasons[:6]]
+    lines += [f"- {_plain(reason)}" for reason in (*night.passed_over, *night.damaged)[:3]]
+    return lines
+
+
+def _comparison_table(compared: Compared) -> list[str]:
+    what = "answer" if compared.measure == "answer" else "in-context"
+    lines = [
+        f"Recall ({what}) by position, % beside {_plain(compared.before)}:",
+        "",
+        "| arm | position | n | before | now | change, 95 % | sees | verdict |",
+        "|---|---|--:|--:|--:|--:|--:|---|",
+    ]
+    return lines + [
+        f"| {_plain(c.arm)} | {_position(c.bucket)} | {c.n} | {percent(c.before)} "
+        f"| {percent(c.after)} | {_change(c)} | {_sees(c)} | {_verdict(c)} |"
+        for c in worst_first(compared.comparisons)[:20]
+    ]
+
+
+def worst_first(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return comparisons by verdict, then by how much was lost, ``all`` before its parts."""
+    return sorted(
+        comparisons,
+        key=lambda c: (_ORDER.index(c.verdict), c.difference or 0.0, c.after or 0.0, c.bucket),
+    )
+
+
+def _recall_table(summary: Summary) -> list[str]:
+    reference = summary.manifest["reference_arm"]
+    what = "answer" if summary.asked else "in-context"
+    rows = [row for b in (ALL, *summary.buckets) if (row := summary.row(reference, b))]
+    lines = [
+        f"Recall ({what}) by position under {_plain(reference)}, %:",
+        "",
+        "| position | n | recall, 95 % | sees |",
+        "|---|--:|--:|--:|",
+    ]
+    shares = {row.bucket: _share(row, asked=summary.asked)[0] for row in rows}
+    return lines + [
+        f"| {_position(row.bucket)} | {row.n} | {_interval(*_share(row, asked=summary.asked))} "
+        f"| {'–' if row.mde is None else f'−{percent(row.mde)}'} |"
+        for row in sorted(rows, key=lambda row: (shares[row.bucket] is None, shares[row.bucket]))
+    ]
+
+
+def _arms_table(summary: Summary) -> list[str]:
+    """Return recall and prompt size of every arm, the worst first."""
+    rows = [row for arm in summary.arms if (row := summary.row(arm, ALL)) is not None]
+    tokens = {row.arm: row.context_tokens for row in summary.activity}
+    idle = {row.arm for row in summary.activity if row.is_idle}
+    lines = ["| arm | recall, 95 % | in context, 95 % | prompt tokens |", "|---|--:|--:|--:|"]
+    return lines + [
+        f"| {_plain(row.arm)}{' (idle)' if row.arm in idle else ''} "
+        f"| {_interval(row.recall, row.low, row.high)} "
+        f"| {_interval(row.in_context, row.in_context_low, row.in_context_high)} "
+        f"| {tokens.get(row.arm, 0):,.0f} |"
+        for row in sorted(rows, key=lambda row: (row.recall or 0.0, row.in_context or 0.0))[:12]
+    ]
+
+
+def _changes(night: Nightly) -> list[str]:
+    changes = night.compared.changes if night.compared else ()
+    if not changes:
+        return []
+    more = f" and {len(changes) - 8} more" if len(changes) > 8 else ""
+    return [f"Changed: {'; '.join(map(_plain, changes[:8]))}{more}.", ""]
+
+
+def _losses(summary: Summary) -> list[str]:
+    reference = summary.manifest["reference_arm"]
+    lost = summary.losses.get(reference, {})
+    if not lost:
+        return []
+    listed = ", ".join(f"{count} {stage}" for stage, count in lost.items())
+    return [f"Lost under {_plain(reference)}: {_plain(listed)}.", ""]
+
+
+def _calls(summary: Summary) -> list[str]:
+    calls = sum(cost.calls for cost in summary.costs)
+    made = sum(cost.made for cost in summary.costs)
+    tokens = sum(cost.input_tokens + cost.output_tokens for cost in summary.costs)
+    known = [cost.cost_usd for cost in summary.costs if cost.cost_usd is not None]
+    money = f"{sum(known):.4f} USD" if len(known) == len(summary.costs) else "price unknown in part"
+    outcomes = summary.manifest["counts"]["outcomes"]
+    listed = ", ".join(f"{count} {name}" for name, count in outcomes.items())
+    return [f"{calls} calls ({made} made now), {tokens:,} tokens, {money}. Outcomes: {listed}."]
+
+
+def _share(row: RecallRow, *, asked: bool) -> tuple[float | None, float | None, float | None]:
+    if asked:
+        return row.recall, row.low, row.high
+    return row.in_context, row.in_context_low, row.in_context_high
+
+
+def _interval(share: float | None, low: float | None, high: float | None) -> str:
+    if share is None:
+        return "–"
+    return percent(share) + (f" {percent(low)}–{percent(high)}" if low is not None else "")
+
+
+def _change(c: Comparison) -> str:
+    if c.difference is None:
+        return "–"
+    if c.low is None or c.high is None:
+        return f"{100 * c.difference:+.0f}"
+    return f"{100 * c.difference:+.0f} {100 * c.low:+.0f}…{100 * c.high:+.0f}"
+
+
+def _sees(c: Comparison) -> str:
+    return "nothing" if c.mde is None else f"−{percent(c.mde)}"
+
+
+def _verdict(c: Comparison) -> str:
+    return f"{c.verdict} ({c.reason})" if c.reason else c.verdict
+
+
+def _position(bucket: str) -> str:
+    return "absent" if bucket == "none" else bucket
+
+
+def percent(share: float | None) -> str:
+    """Return a share as a whole per cent without the sign, ``–`` where undefined."""
+    return "–" if share is None else f"{share * 100:.0f}"
+
+
+def _plain(text: object) -> str:
+    """Return text that is only text in Markdown, on one line."""
+    line = "".join(c if c.isprintable() else "\ufffd" for c in str(text))
+    return _ACTIVE.sub(r"\\\1", line)

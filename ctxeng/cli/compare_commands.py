@@ -1,4 +1,4 @@
-"""``ctxeng compare``, ``gate`` and ``history``: runs, arms and nights beside each other."""
+"""``ctxeng compare``, ``gate``, ``history``, ``sweep``: runs, arms and nights beside each other."""
 
 from __future__ import annotations
 
@@ -136,6 +136,31 @@ def history(
             sys.stdout.write(orjson.dumps(point.record()).decode() + "\n")
     else:
         comparison_table.print_trend(found, comparison_table.console())
+
+
+@app.command()
+def sweep(
+    run: Annotated[
+        str, typer.Argument(help="Run folder, id, its beginning, or `latest`.")
+    ] = "latest",
+    measure: Annotated[
+        MeasureFlag | None, typer.Option(help="Default: answers where a reader was asked.")
+    ] = None,
+    reports: Reports = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
+) -> None:
+    """Show which arms no other beats in recall and tokens, and which cannot be separated."""
+    from ctxeng.harness.reports import comparison_table
+    from ctxeng.harness.reports.sweep import sweep_of
+    from ctxeng.harness.results.history import night_of
+    from ctxeng.harness.results.run_folder import open_run
+
+    night = night_of(open_run(run, reports=reports or workspace() / "reports"))
+    found = sweep_of(night, measure)
+    if as_json:
+        sys.stdout.write(orjson.dumps(found.record()).decode() + "\n")
+    else:
+        comparison_table.print_front(found, comparison_table.console())
 
 
 def _side(name: str, reports: Path) -> tuple[Night, str | None]:

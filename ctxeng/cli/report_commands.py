@@ -32,8 +32,8 @@ def report(
     found = open_run(run, reports=reports or workspace() / "reports")
     summary = summarise(found)
     if as_json:
-        for row in summary.recall:
-            sys.stdout.write(orjson.dumps(row.record()).decode() + "\n")
+        for row in summary.records():
+            sys.stdout.write(orjson.dumps(row).decode() + "\n")
         return
     written = write_report(found, summary)
     terminal.print_run(summary, {name: str(path) for name, path in written.items()})

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from statistics import fmean
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -41,18 +40,23 @@ class Activity:
 
 
 def activities(
-    cells: Sequence[Row],
-    artifacts: Sequence[Row],
-    failures: Sequence[Row],
+    means: Mapping[str, Row],
+    artifacts: Mapping[str, Row],
+    failures: Mapping[str, int],
     arms: Mapping[str, Mapping[str, Any]],
 ) -> list[Activity]:
-    """Return what each arm did; ``arms`` is the manifest's table of arms."""
+    """Return what each arm did.
+
+    Args:
+        means, artifacts: by arm, see ``results.aggregates``. failures: refused compactions by arm.
+        arms: the manifest's table of arms.
+    """
     return [
         _activity(
             name,
-            [row for row in cells if row["arm"] == name],
-            [row for row in artifacts if row["arm"] == name],
-            sum(1 for row in failures if row["arm"] == name),
+            means.get(name, {}),
+            artifacts.get(name, {}),
+            failures.get(name, 0),
             compacts=bool(arm["compacts"]),
             is_control=arm["control"] is not None,
         )
@@ -61,37 +65,22 @@ def activities(
 
 
 def _activity(
-    name: str,
-    cells: Sequence[Row],
-    artifacts: Sequence[Row],
-    failures: int,
-    *,
-    compacts: bool,
-    is_control: bool,
+    name: str, means: Row, artifacts: Row, failures: int, *, compacts: bool, is_control: bool
 ) -> Activity:
-    kinds: dict[str, int] = {}
-    for row in artifacts:
-        kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
-    stated = [cell for cell in cells if cell["bucket"] != "none"]
-    sessions = {cell["session_id"] for cell in cells}
-    quiet = sessions - {row["session_id"] for row in artifacts} if compacts else set()
-    differs = _mean([cell["differs_from_full"] for cell in cells])
-    is_idle = not is_control and (differs == 0 or (compacts and len(quiet) == len(sessions)))
+    sessions = int(means.get("sessions", 0))
+    idle = max(0, sessions - int(artifacts.get("sessions", 0))) if compacts else 0
+    differs = means.get("differs_share")
+    is_idle = not is_control and (differs == 0 or (compacts and idle == sessions))
     return Activity(
         arm=name,
-        artifacts=dict(sorted(kinds.items())),
-        rounds=_mean([cell["rounds"] for cell in stated]),
-        outside_share=_mean([cell["arm_bucket"] != "recent" for cell in stated]),
+        artifacts=dict(artifacts.get("kinds", {})),
+        rounds=means.get("rounds"),
+        outside_share=means.get("outside_share"),
         differs_share=differs,
-        sessions=len(sessions),
-        sessions_idle=len(quiet),
-        context_tokens=_mean([cell["context_tokens"] for cell in cells]) or 0.0,
-        full_tokens=_mean([cell["full_tokens"] for cell in cells]) or 0.0,
+        sessions=sessions,
+        sessions_idle=idle,
+        context_tokens=float(means.get("context_tokens", 0.0)),
+        full_tokens=float(means.get("full_tokens", 0.0)),
         failures=failures,
         is_idle=bool(sessions) and is_idle,
     )
-
-
-def _mean(values: Sequence[Any]) -> float | None:
-    known = [float(value) for value in values if value is not None]
-    return fmean(known) if known else None

@@ -124,7 +124,7 @@ def _compared(
             f"runs must be comparable, got {before.run_id} and {after.run_id}, which differ in "
             f"{'; '.join(found)}. Compare runs with the same sessions, probes, scorer and judge."
         )
-    used = _measure(before, after, measure)
+    used = measure_of(before, after, measure)
     groups: dict[tuple[str, str], Pairs] = {}
     unpaired = {}
     for old, new in sides:
@@ -148,7 +148,7 @@ def _compared(
     )
 
 
-def _measure(before: Night, after: Night, wanted: Measure | None) -> Measure:
+def measure_of(before: Night, after: Night, wanted: Measure | None) -> Measure:
     """Return the measure to compare: answers where a reader gave them on both sides."""
     both_asked = asked(before) and asked(after)
     if wanted == "answer" and not both_asked:

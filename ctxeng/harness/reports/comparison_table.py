@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ctxeng.harness.reports.comparing import Compared
 from ctxeng.harness.reports.nightly import Nightly
+from ctxeng.harness.reports.sweep import Sweep
 from ctxeng.harness.reports.terminal import WIDTH
 from ctxeng.harness.reports.trend import Trend
 from ctxeng.harness.stats.compare import Comparison
@@ -91,6 +92,33 @@ def print_nightly(night: Nightly, out: Console) -> None:
     if night.compared is not None:
         print_compared(night.compared, out)
     print_gate(night.gate, out)
+
+
+def print_front(found: Sweep, out: Console) -> None:
+    """Print every arm, the front first, and what these probes cannot separate."""
+    front = {point.arm for point in found.front.front}
+    rest = sorted((p for p in found.points if p.arm not in front), key=lambda p: -p.recall)
+    table = Table(width=WIDTH, padding=(0, 1, 0, 0), box=None)
+    table.add_column("arm", overflow="fold")
+    for name in ("recall, 95 %", "tokens"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("")
+    for point in (*found.front.front, *rest):
+        beaten = found.front.beaten_by.get(point.arm)
+        bounds = "" if point.low is None or point.high is None else (
+            f" {_percent(point.low)}-{_percent(point.high)}"
+        )  # fmt: skip
+        table.add_row(
+            Text(point.arm),
+            f"{_percent(point.recall)}{bounds}",
+            f"{point.tokens:,.0f}",
+            Text("front" if beaten is None else f"no better than {beaten}"),
+        )
+    measure = found.measure.replace("_", "-")
+    out.print(Text(f"{found.run_id}: {measure} recall against prompt tokens"))
+    out.print(table)
+    for one, other in found.front.inseparable:
+        out.print(Text(f"cannot separate {one} from {other} with these probes"), soft_wrap=True)
 
 
 def print_trend(found: Trend, out: Console) -> None:

@@ -50,7 +50,11 @@ class LossRow:
 
 
 def loss_rows(cells: Sequence[Cell], arms: Sequence[str]) -> list[LossRow]:
-    """Return a row for every arm, and for each of its positions, in their fixed orders."""
+    """Return a row for every arm, and for each of its positions, in their fixed orders.
+
+    Args:
+        cells: alike cells with their number ``n``, see ``results.aggregates.tally``.
+    """
     rows = []
     for arm in arms:
         own = [c for c in cells if c["arm"] == arm and c["value_in_context"] is not None]
@@ -68,23 +72,27 @@ def stages_of(rows: Sequence[LossRow]) -> list[str]:
 
 
 def _row(arm: str, bucket: str, cells: Sequence[Cell]) -> LossRow:
-    used = Counter((bool(c["value_in_context"]), is_right(c["outcome"])) for c in cells)
-    lost = Counter(c["loss_stage"] for c in cells if c["loss_stage"])
+    used: Counter[tuple[bool, bool | None]] = Counter()
+    lost: Counter[str] = Counter()
+    for cell in cells:
+        used[bool(cell["value_in_context"]), is_right(cell["outcome"])] += cell["n"]
+        if cell["loss_stage"]:
+            lost[cell["loss_stage"]] += cell["n"]
     return LossRow(
         arm=arm,
         bucket=bucket,
-        n=len(cells),
-        present=sum(bool(c["value_in_context"]) for c in cells),
+        n=sum(c["n"] for c in cells),
+        present=sum(c["n"] for c in cells if c["value_in_context"]),
         in_answered=used[True, True],
         in_missed=used[True, False],
         out_missed=used[False, False],
         out_answered=used[False, True],
         stages={stage: lost[stage] for stage in STAGES if lost[stage]},
-        untold=sum(map(_is_untold, cells)),
+        untold=sum(c["n"] for c in cells if _is_untold(c)),
     )
 
 
 def _is_untold(cell: Cell) -> bool:
-    is_there = cell["value_in_context"] or cell["evidence_in_context"] == 1.0
+    is_there = cell["value_in_context"] or cell["has_evidence"]
     is_other = cell["loss_stage"] or cell["outcome"] in ("recalled", "error", "refused")
     return not (is_there or is_other)

@@ -48,17 +48,16 @@ def _quoted(notices: Sequence[str]) -> list[str]:
 
 
 def _headline(night: Nightly) -> list[str]:
-    counts, models = (
-        night.summary.manifest["counts"],
-        night.summary.manifest["experiment"]["models"],
+    manifest = night.summary.manifest
+    counts, models = manifest["counts"], manifest["experiment"]["models"]
+    roles = ", ".join(
+        f"{role} {_plain(models[role])}" for role in ("reader", "summariser", "judge")
     )
-    experiment = _plain(night.summary.manifest["experiment"]["name"])
     lines = [
-        f"### {experiment}: {night.gate.status}",
+        f"### {_plain(manifest['experiment']['name'])}: {night.gate.status}",
         "",
-        f"{_plain(night.summary.run_id)}: {counts['sessions']} sessions, {counts['probes']} probes, "
-        f"{counts['cells']} cells; reader {_plain(models['reader'])}, "
-        f"summariser {_plain(models['summariser'])}, judge {_plain(models['judge'])}. "
+        f"{_plain(night.summary.run_id)}: {counts['sessions']} sessions, {counts['probes']} "
+        f"probes, {counts['cells']} cells; {roles}. "
         f"Gate: at most {100 * night.gate.margin:g} points lost.",
     ]
     lines += [f"- {_plain(reason)}" for reason in night.gate.reasons[:6]]
@@ -132,10 +131,10 @@ def _changes(night: Nightly) -> list[str]:
 
 def _losses(summary: Summary) -> list[str]:
     reference = summary.manifest["reference_arm"]
-    lost = summary.losses.get(reference, {})
-    if not lost:
+    rows = [r for r in summary.loss_rows if r.arm == reference and r.bucket == ALL and r.stages]
+    if not rows:
         return []
-    listed = ", ".join(f"{count} {stage}" for stage, count in lost.items())
+    listed = ", ".join(f"{count} {stage}" for stage, count in rows[0].stages.items())
     return [f"Lost under {_plain(reference)}: {_plain(listed)}.", ""]
 
 

@@ -57,7 +57,8 @@ class Nightly:
             "compared": self.compared.record() if self.compared else None,
             "passed_over": list(self.passed_over),
             "damaged": list(self.damaged),
-            "recall": [row.record() for row in self.summary.recall],
+            "recall": self.summary.records(),
+            "noise": [row.record() for row in self.summary.noise],
         }
 
 

@@ -97,7 +97,9 @@ def _value(row: RecallRow | None, measure: Measure) -> tuple[float, float, float
         if measure == "answer"
         else (row.in_context, row.in_context_low, row.in_context_high)
     )
-    return None if share is None or low is None or high is None else (share, low, high)
+    if share is None:
+        return None
+    return share, share if low is None else low, share if high is None else high
 
 
 def _label(summary: Summary, bucket: str) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from statistics import fmean
+from functools import lru_cache
 from typing import Any
 
-from ctxeng.harness.attribution.position import BUCKETS
-from ctxeng.harness.scoring.outcome import is_right
-from ctxeng.harness.stats.counts import SessionCounts
-from ctxeng.harness.stats.interval import share_interval
-from ctxeng.harness.stats.power import detectable_drop
+import numpy as np
 
-Cell = Mapping[str, Any]
+from ctxeng.harness.attribution.position import BUCKETS
+from ctxeng.harness.results.aggregates import Grouping
+from ctxeng.harness.stats.counts import SessionCounts
+from ctxeng.harness.stats.detectable import ChangeModel, Power, detectable_drop
+from ctxeng.harness.stats.interval import share_interval
+
+Counted = Mapping[str, Any]
 ALL = "all"
-SPLITS = {True: "distilled", False: "not distilled"}
+SPLITS = ("distilled", "not distilled")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +34,8 @@ class RecallRow:
         in_context: share of probes whose value is in the prompt, None where not defined.
         evidence: mean share of evidence messages that are raw in the prompt.
         undecided: probes left out of ``recall``: errors, refusals, undecided.
-        mde: smallest drop that a paired test on this many probes shows with 80 % power.
+        mde: smallest drop that a paired test by session on these probes shows with 80 % power,
+            where chance changes 2 % of them in each direction; None: none, or not worked out.
     """
 
     arm: str
@@ -54,43 +57,57 @@ class RecallRow:
         return asdict(self)
 
 
-def recall_rows(cells: Sequence[Cell], arms: Sequence[str]) -> list[RecallRow]:
-    """Return the rows of every arm, in the order of ``arms``, buckets in their fixed order."""
-    rows: list[RecallRow] = []
-    for arm in arms:
-        own = [cell for cell in cells if cell["arm"] == arm]
-        rows.append(recall_row(arm, ALL, [cell for cell in own if cell["answerable"]]))
-        for bucket in BUCKETS:
-            inside = [cell for cell in own if cell["bucket"] == bucket]
-            if not inside:
-                continue
-            rows.append(recall_row(arm, bucket, inside))
-            rows += _split(arm, bucket, inside)
-    return rows
-
-
-def grouped_rows(
-    cells: Sequence[Cell], arms: Sequence[str], by: Callable[[Cell], str | None]
+def recall_rows(
+    counted: Mapping[Grouping, Sequence[Counted]], arms: Sequence[str]
 ) -> list[RecallRow]:
-    """Return a row for every arm and group, ``bucket`` naming it; None groups are left out."""
-    groups = sorted({name for cell in cells if (name := by(cell)) is not None})
+    """Return the rows of every arm, in the order of ``arms``, buckets in their fixed order.
+
+    Args:
+        counted: session counts of the groupings ``all``, ``bucket`` and ``distilled``.
+    """
+    groups = {name: _grouped(counted[name]) for name in ("all", "bucket", "distilled")}
+    found: list[RecallRow] = []
+    for arm in arms:
+        found.append(recall_row(arm, ALL, groups["all"].get((arm, ALL), ()), detectable=True))
+        for bucket in BUCKETS:
+            inside = groups["bucket"].get((arm, bucket))
+            if inside is None:
+                continue
+            found.append(recall_row(arm, bucket, inside, detectable=True))
+            splits = [(f"{bucket}: {split}", groups["distilled"].get((arm, f"{bucket}: {split}")))
+                      for split in SPLITS]  # fmt: skip
+            if all(half for _, half in splits):
+                found += [recall_row(arm, name, half or (), detectable=True)
+                          for name, half in splits]  # fmt: skip
+    return found
+
+
+def grouped_rows(counted: Sequence[Counted], arms: Sequence[str]) -> list[RecallRow]:
+    """Return a row for every arm and group, ``bucket`` naming it."""
+    groups = _grouped(counted)
+    names = sorted({group for _, group in groups})
     return [
-        recall_row(arm, group, inside)
+        recall_row(arm, name, groups[arm, name])
         for arm in arms
-        for group in groups
-        if (inside := [c for c in cells if c["arm"] == arm and by(c) == group])
+        for name in names
+        if (arm, name) in groups
     ]
 
 
-def recall_row(arm: str, bucket: str, cells: Sequence[Cell]) -> RecallRow:
-    """Return one row over the given cells; replicates of a probe count once, by their mean."""
-    answered = _by_probe(cells, lambda cell: is_right(cell["outcome"]))
-    present = _by_probe(cells, lambda cell: cell["value_in_context"])
-    shown = _by_probe(cells, lambda cell: cell["evidence_in_context"])
-    recall, in_context = SessionCounts.of(answered), SessionCounts.of(present)
-    asked = any(cell["outcome"] != "skipped" for cell in cells)
+def recall_row(
+    arm: str, bucket: str, sessions: Sequence[Counted], *, detectable: bool = False
+) -> RecallRow:
+    """Return one row over session counts, see ``results.aggregates.session_counts``.
+
+    Args:
+        detectable: whether to say what drop these probes could show.
+    """
+    recall, in_context = _counts(sessions, "correct"), _counts(sessions, "present")
+    asked = any(row["asked"] for row in sessions)
     main = recall if asked else in_context
     bounds, context_bounds = share_interval(main), share_interval(in_context)
+    shown = sum(row["evidence_n"] for row in sessions)
+    sizes = tuple(sorted(int(row["probes"]) for row in sessions))
     return RecallRow(
         arm=arm,
         bucket=bucket,
@@ -102,29 +119,27 @@ def recall_row(arm: str, bucket: str, cells: Sequence[Cell]) -> RecallRow:
         in_context=in_context.share,
         in_context_low=context_bounds.low if context_bounds else None,
         in_context_high=context_bounds.high if context_bounds else None,
-        evidence=fmean(share for _, share in shown) if shown else None,
-        undecided=len(_probes(cells)) - round(recall.n) if asked else 0,
-        mde=detectable_drop(round(bounds.effective_n)) if bounds else None,
+        evidence=sum(row["evidence"] for row in sessions) / shown if shown else None,
+        undecided=sum(sizes) - round(recall.n) if asked else 0,
+        mde=_detectable(sizes) if bounds and detectable else None,
     )
 
 
-def _split(arm: str, bucket: str, cells: Sequence[Cell]) -> list[RecallRow]:
-    halves = {flag: [c for c in cells if c["distilled"] is flag] for flag in SPLITS}
-    if not all(halves.values()):
-        return []
-    return [recall_row(arm, f"{bucket}: {SPLITS[flag]}", half) for flag, half in halves.items()]
+def _grouped(counted: Sequence[Counted]) -> dict[tuple[str, str], list[Counted]]:
+    groups: dict[tuple[str, str], list[Counted]] = {}
+    for row in counted:
+        groups.setdefault((row["arm"], str(row["grp"])), []).append(row)
+    return groups
 
 
-def _probes(cells: Iterable[Cell]) -> set[tuple[str, str]]:
-    return {(cell["session_id"], cell["probe_id"]) for cell in cells}
+def _counts(sessions: Sequence[Counted], name: str) -> SessionCounts:
+    held = [(row[name], row[f"{name}_n"]) for row in sessions if row[f"{name}_n"]]
+    table = np.array(held, dtype=np.float64).reshape(-1, 2)
+    return SessionCounts(successes=table[:, 0], trials=table[:, 1])
 
 
-def _by_probe(
-    cells: Iterable[Cell], value: Callable[[Cell], bool | float | None]
-) -> list[tuple[str, float]]:
-    found: dict[tuple[str, str], list[float]] = {}
-    for cell in cells:
-        measured = value(cell)
-        if measured is not None:
-            found.setdefault((cell["session_id"], cell["probe_id"]), []).append(float(measured))
-    return [(session, fmean(values)) for (session, _), values in found.items()]
+@lru_cache(maxsize=512)
+def _detectable(sizes: tuple[int, ...]) -> float | None:
+    """Return what sessions of these sizes can show, by the assumed chance changes."""
+    rng = np.random.default_rng(20260101)
+    return detectable_drop(Power.of(sizes, ChangeModel(), rng=rng, draws=500))

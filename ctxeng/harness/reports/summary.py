@@ -5,19 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from ctxeng.harness.attribution.drift import stored_rounds, stored_wordings
 from ctxeng.harness.attribution.position import BUCKETS
 from ctxeng.harness.reports.activity import Activity, activities
 from ctxeng.harness.reports.drift import DriftRow, drift_rows
 from ctxeng.harness.reports.losses import LossRow, loss_rows
+from ctxeng.harness.reports.noise import NoiseRow, RetentionRow, noise_rows, retention_rows
 from ctxeng.harness.reports.recall import ALL, RecallRow, grouped_rows, recall_rows
+from ctxeng.harness.results.aggregates import (
+    Grouping,
+    arm_means,
+    artifact_counts,
+    guessed_probes,
+    prepare,
+    session_counts,
+    tally,
+)
 from ctxeng.harness.results.database import connect, rows, table_rows
 from ctxeng.harness.results.run_folder import RunFolder
+from ctxeng.harness.stats.compare import MIN_PROBES
+from ctxeng.harness.stats.gate import MAX_ERROR_SHARE
 
-MIN_PROBES = 40
-MAX_ERROR_SHARE = 0.01
+MAX_GUESSED = 13  # probes listed by name; a report shows one fewer and that there are more
 OFFLINE_NOTICE = (
     "Made with the offline model, a plain extractive baseline: its recall describes the plumbing, "
     "not Claude."
@@ -70,6 +81,8 @@ class Summary:
     drift: tuple[DriftRow, ...]
     costs: tuple[Cost, ...]
     notices: tuple[str, ...]
+    retention: tuple[RetentionRow, ...] = ()
+    noise: tuple[NoiseRow, ...] = ()
 
     @property
     def asked(self) -> bool:
@@ -86,40 +99,59 @@ class Summary:
         """Return one row of the recall table, None where there is none."""
         return next((r for r in self.recall if r.arm == arm and r.bucket == bucket), None)
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return the recall table as plain JSON, each row with its effective retention or None."""
+        kept = {(row.arm, row.bucket): row.retention.record() for row in self.retention}
+        return [
+            {**row.record(), "retention": kept.get((row.arm, row.bucket))} for row in self.recall
+        ]
+
 
 def summarise(run: RunFolder) -> Summary:
     """Return the summary of a finished run."""
     manifest = run.manifest()
-    with connect(run) as connection:
-        cells = rows(connection, "SELECT * FROM cells")
-        artifacts = rows(connection, "SELECT arm, session_id, kind, level FROM artifacts")
-        failures = rows(connection, "SELECT arm, session_id, kind, reason FROM failures")
-        costs = _costs(rows(connection, _COSTS))
     rounds = stored_rounds(table_rows(run, "rounds"))
     wordings = stored_wordings(table_rows(run, "wordings"))
     names = list(manifest["arms"])
-    activity = activities(cells, artifacts, failures, manifest["arms"])
-    recall = recall_rows(cells, names)
+    with connect(run) as connection:
+        prepare(connection)
+        counted = {name: session_counts(connection, name) for name in get_args(Grouping)}
+        tallied = tally(connection)
+        guessed = guessed_probes(connection, limit=MAX_GUESSED)
+        activity = activities(
+            arm_means(connection),
+            artifact_counts(connection),
+            {row["arm"]: row["n"] for row in rows(connection, _FAILURES)},
+            manifest["arms"],
+        )
+        costs = _costs(rows(connection, _COSTS))
+    recall = recall_rows(counted, names)
+    measured = [n for n in names if manifest["arms"][n]["control"] is None]
+    for row in counted["depth"]:
+        row["grp"] = f"{row['grp']:02d}-{row['grp'] + 20} % of the session"
     return Summary(
         run_id=run.run_id,
         manifest=manifest,
-        arms=tuple(n for n in names if manifest["arms"][n]["control"] is None),
+        arms=tuple(measured),
         controls=tuple(n for n in names if manifest["arms"][n]["control"] is not None),
         buckets=tuple(b for b in BUCKETS if any(row.bucket == b for row in recall)),
         recall=tuple(recall),
-        by_kind=tuple(grouped_rows(cells, names, lambda cell: cell["kind"])),
-        by_category=tuple(grouped_rows(cells, names, lambda cell: cell["category"])),
-        by_language=tuple(grouped_rows(cells, names, lambda cell: cell["language"])),
-        by_depth=tuple(grouped_rows(cells, names, _depth_band)),
+        by_kind=tuple(grouped_rows(counted["kind"], names)),
+        by_category=tuple(grouped_rows(counted["category"], names)),
+        by_language=tuple(grouped_rows(counted["language"], names)),
+        by_depth=tuple(grouped_rows(counted["depth"], names)),
         activity=tuple(activity),
-        survival=tuple(_survival(name, cells) for name in names),
-        loss_rows=tuple(loss_rows(cells, names)),
+        survival=tuple(_survival(name, tallied, guessed.get(name, ())) for name in names),
+        loss_rows=tuple(loss_rows(tallied, names)),
         drift=tuple(drift_rows(rounds, wordings, names)),
         costs=tuple(costs),
-        notices=tuple(_notices(manifest, activity, recall, cells)),
+        notices=tuple(_notices(manifest, activity, recall, tallied)),
+        retention=tuple(retention_rows(run, measured)),
+        noise=tuple(noise_rows(run, measured)),
     )
 
 
+_FAILURES = "SELECT arm, count(*) AS n FROM failures GROUP BY arm"
 _COSTS = """
 SELECT role, model, count(*) AS calls,
        count(*) FILTER (WHERE NOT coalesce(from_ledger, false)) AS made,
@@ -145,32 +177,19 @@ def _costs(found: Sequence[Mapping[str, Any]]) -> list[Cost]:
     ]
 
 
-def _depth_band(cell: Mapping[str, Any]) -> str | None:
-    """Return the fifth of the session in which the fact is stated."""
-    if cell["depth"] is None:
-        return None
-    low = min(4, int(cell["depth"] * 5)) * 20
-    return f"{low:02d}-{low + 20} % of the session"
-
-
-def _survival(arm: str, cells: Sequence[Mapping[str, Any]]) -> Survival:
+def _survival(arm: str, tallied: Sequence[Mapping[str, Any]], guessed: tuple[str, ...]) -> Survival:
     counts: Counter[tuple[bool, bool]] = Counter()
-    guessed = []
-    for cell in cells:
-        present, right = cell["value_in_context"], cell["outcome"] == "recalled"
-        is_decided = cell["outcome"] not in (*NOT_AN_ANSWER, "skipped")
-        if cell["arm"] != arm or present is None or not is_decided:
-            continue
-        counts[present, right] += 1
-        if right and not present:
-            guessed.append(str(cell["probe_id"]))
+    for row in tallied:
+        is_decided = row["outcome"] not in (*NOT_AN_ANSWER, "skipped")
+        if row["arm"] == arm and row["value_in_context"] is not None and is_decided:
+            counts[row["value_in_context"], row["outcome"] == "recalled"] += row["n"]
     return Survival(
         arm=arm,
         in_answered=counts[True, True],
         in_missed=counts[True, False],
         out_missed=counts[False, False],
         out_answered=counts[False, True],
-        out_answered_probes=tuple(dict.fromkeys(guessed)),
+        out_answered_probes=guessed,
     )
 
 
@@ -178,29 +197,33 @@ def _notices(
     manifest: Mapping[str, Any],
     activity: Sequence[Activity],
     recall: Sequence[RecallRow],
-    cells: Sequence[Mapping[str, Any]],
+    tallied: Sequence[Mapping[str, Any]],
 ) -> list[str]:
     notices = [OFFLINE_NOTICE] if manifest["is_offline"] else []
     idle = [row.arm for row in activity if row.is_idle]
     if idle:
         notices.append(f"Idle arms, which measure nothing: {', '.join(idle)}.")
-    notices += _error_notices(cells)
+    notices += _error_notices(tallied)
     notices += _control_notices(manifest, recall)
+    if manifest["counts"]["sessions"] == 1:
+        notices.append("One session: no interval between sessions can be given.")
     thin = _thin_buckets(manifest, recall)
     if thin:
         notices.append(f"Too few probes for a claim (under {MIN_PROBES}): {', '.join(thin)}.")
     return notices
 
 
-def _error_notices(cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    counts = Counter(cell["outcome"] for cell in cells)
-    notices = []
-    if counts["error"] > MAX_ERROR_SHARE * len(cells):
-        notices.append(f"Incomplete: {counts['error']} of {len(cells)} cells are errors.")
+def _error_notices(tallied: Sequence[Mapping[str, Any]]) -> list[str]:
+    counts: Counter[str] = Counter()
+    for row in tallied:
+        counts[row["outcome"]] += row["n"]
+    cells, notices = counts.total(), []
+    if counts["error"] > MAX_ERROR_SHARE * cells:
+        notices.append(f"Incomplete: {counts['error']} of {cells} cells are errors.")
     left = {name: counts[name] for name in NOT_AN_ANSWER if counts[name]}
     if left:
         listed = ", ".join(f"{n} {name}" for name, n in left.items())
-        notices.append(f"Not counted as misses: {listed} of {len(cells)} cells.")
+        notices.append(f"Not counted as misses: {listed} of {cells} cells.")
     return notices
 
 

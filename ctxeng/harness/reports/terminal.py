@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ctxeng.harness.reports.drift import SHOWN_ROUNDS
 from ctxeng.harness.reports.losses import stages_of
+from ctxeng.harness.reports.noise import noise_lines
 from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
 
@@ -79,6 +80,8 @@ def print_summary(summary: Summary, out: Console) -> None:
     out.print(_loss_table(summary))
     if summary.drift:
         out.print(_drift_table(summary))
+    for line in noise_lines(summary.retention, summary.noise):
+        out.print(Text(line), soft_wrap=True)
 
 
 def _answers(row: RecallRow) -> tuple[float | None, float | None, float | None]:

@@ -122,7 +122,7 @@ def trend(nights: Sequence[Night], arm: str, measure: Measure) -> list[TrendPoin
         TrendPoint(
             run_id=night.run_id,
             started_at=night.started_at,
-            recall={b: _band(counts[at, b]) for b in order if (at, b) in counts},
+            recall={b: band(counts[at, b]) for b in order if (at, b) in counts},
             changes=_changes(nights[at - 1], night) if at else (),
         )
         for at, night in enumerate(nights)
@@ -134,7 +134,8 @@ def _changes(before: Night, after: Night) -> tuple[str, ...]:
     return tuple(line for line in found if not line.startswith(_NOT_A_CHANGE))
 
 
-def _band(sessions: Sequence[tuple[float, float]]) -> Band:
+def band(sessions: Sequence[tuple[float, float]]) -> Band:
+    """Return recall and interval of (successes, trials) by session."""
     table = np.array(sessions, dtype=np.float64)
     counts = SessionCounts(successes=table[:, 0], trials=table[:, 1])
     bounds = share_interval(counts)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ctxeng.harness.results.database import file_literal, rows
 from ctxeng.harness.results.history import Night, kept_types
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Measure = Literal["answer", "in_context"]
 ALL = "all"
@@ -122,6 +125,27 @@ def trend_rows(nights: Sequence[Night], arm: str, measure: Measure) -> list[dict
     """
     with duckdb.connect(":memory:") as connection:
         return rows(connection, query, *[arm] * len(parts))
+
+
+def prompt_tokens(night: Night) -> dict[str, float]:
+    """Return the mean prompt size of every arm, in tokens."""
+    import duckdb
+
+    query = f"SELECT arm, avg(context_tokens) AS tokens FROM {relation(night)} GROUP BY arm"
+    with duckdb.connect(":memory:") as connection:
+        return {row["arm"]: float(row["tokens"] or 0.0) for row in rows(connection, query)}
+
+
+def nights_frame(nights: Sequence[Night]) -> pd.DataFrame:
+    """Return the cells of nights as one pandas frame, with the column ``started_at``."""
+    import duckdb
+
+    parts = [f"SELECT ? AS started_at, * FROM {relation(night)}" for night in nights]
+    names = ", ".join(f"CAST(NULL AS VARCHAR) AS {name}" for name in ("started_at", *kept_types()))
+    query = " UNION ALL ".join(parts) or f"SELECT {names} WHERE false"
+    with duckdb.connect(":memory:") as connection:
+        found: pd.DataFrame = connection.execute(query, [n.started_at for n in nights]).df()
+    return found
 
 
 def asked(night: Night) -> bool:

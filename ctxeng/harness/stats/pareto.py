@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
@@ -40,7 +40,7 @@ class Front:
 
 def pareto(
     points: Sequence[Point],
-    pairs: Mapping[tuple[str, str], Pairs],
+    pairs: Callable[[str, str], Pairs],
     *,
     rng: np.random.Generator,
 ) -> Front:
@@ -50,7 +50,7 @@ def pareto(
     each beaten arm with the one that beats it.
 
     Args:
-        pairs: outcomes of two arms on the same probes, by (arm, other arm) in the points' order.
+        pairs: gives the outcomes of two arms on the same probes.
     """
     beaten = {p.arm: rival.arm for p in points if (rival := _rival(p, points)) is not None}
     front = sorted((p for p in points if p.arm not in beaten), key=lambda p: (p.tokens, p.arm))
@@ -59,7 +59,7 @@ def pareto(
     tested = [
         (a.arm, b.arm) for a, b in combinations(points, 2) if frozenset((a.arm, b.arm)) in wanted
     ]
-    p_values = [session_permutation(pairs[pair], rng=rng) for pair in tested]
+    p_values = [session_permutation(pairs(*pair), rng=rng) for pair in tested]
     adjusted = holm([1.0 if p is None else p for p in p_values])
     return Front(
         front=tuple(front),

@@ -31,7 +31,7 @@ class Retention:
 
 
 def effective_retention(kept: Pairs, room: Pairs) -> Retention:
-    """Return the effective retention of an arm on the probes that all three decided.
+    """Return the effective retention of an arm, each side on the probes that both decided.
 
     Args:
         kept: the control ``none`` before, the arm after. room: ``none`` before, ``restated`` after.
@@ -42,7 +42,7 @@ def effective_retention(kept: Pairs, room: Pairs) -> Retention:
     """
     top, bottom = kept.difference, room.difference
     if top is None or bottom is None:
-        return _undefined(room.n, "no probe was decided under all three")
+        return _undefined(room.n, "no probe was decided")
     numerator, denominator = difference_interval(kept), difference_interval(room)
     if numerator is None or denominator is None:
         return _undefined(room.n, "one session gives no interval between sessions")

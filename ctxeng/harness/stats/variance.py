@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from ctxeng.harness.stats.counts import Floats
-from ctxeng.harness.stats.paired import Pairs
-
 ONE_REPLICATE = "one replicate: repeat the role to see its variance"
-UNBALANCED = "some replicates are missing: no variance can be split"
+NO_PROBE = "no probe has every replicate decided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanVariances:
+    """Mean sample variances of outcomes 0..1 over probes with every replicate decided.
+
+    Args:
+        judges: between judge replicates of one answer. readers: between readers' means of one
+            summary. summarisers: between summarisers' means of one probe. None: one replicate.
+        replicates: number of (summariser, reader, judge) replicates.
+    """
+
+    judges: float | None
+    readers: float | None
+    summarisers: float | None
+    replicates: tuple[int, int, int]
+    probes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VarianceSplit:
-    """Variance of one answer by role, in squared shares; None with a reason where undefined.
-
-    Args:
-        probes: probes with every replicate decided.
-    """
+    """Variance of one answer by role, in squared shares; None with a reason where undefined."""
 
     summariser: float | None
     reader: float | None
@@ -41,7 +51,6 @@ class Floor:
     Args:
         discordant_share: share of probes whose outcome differs between two replicates, 0..1.
         difference_sd: standard deviation of the difference of two replicates' recall.
-        replicates: replicates compared, every pair of them.
     """
 
     discordant_share: float | None
@@ -54,85 +63,47 @@ class Floor:
         return asdict(self)
 
 
-def split_variance(outcomes: Iterable[tuple[str, int, int, int, float]]) -> VarianceSplit:
+def split_variance(seen: MeanVariances) -> VarianceSplit:
     """Return the variance that each role adds to one answer.
 
     The roles are nested: the judge repeats within an answer, the reader within a summary. Each
-    component is what its mean square has over that of the role below; a negative estimate (the
-    role adds less than chance shows) is 0.
-
-    Args:
-        outcomes: (probe, summariser, reader, judge replicate, success 0..1).
+    component is what its mean variance has over its share of those below; a negative estimate
+    (the role adds less than chance shows) is 0.
 
     Source: Searle, Casella & McCulloch (1992), Variance Components, ch. 3 (balanced nested ANOVA).
     """
-    table, incomplete = _balanced(outcomes)
-    probes = int(table.shape[0])
-    if probes == 0:
-        why = UNBALANCED if incomplete else "no decided probe"
-        return VarianceSplit(
-            summariser=None, reader=None, judge=None, probes=0,
-            reasons=dict.fromkeys(("summariser", "reader", "judge"), why),
-        )  # fmt: skip
-    judge, reader, summariser = _components(table)
-    values = {"summariser": summariser, "reader": reader, "judge": judge}
+    if not seen.probes:
+        roles = ("summariser", "reader", "judge")
+        return VarianceSplit(summariser=None, reader=None, judge=None, probes=0,
+                             reasons=dict.fromkeys(roles, NO_PROBE))  # fmt: skip
+    _, readers, judges = seen.replicates
+    judge = seen.judges
+    reader = _above(seen.readers, (judge or 0.0) / judges)
+    below = (reader or 0.0) / readers + (judge or 0.0) / (readers * judges)
+    values = {"summariser": _above(seen.summarisers, below), "reader": reader, "judge": judge}
     return VarianceSplit(
         **values,
-        probes=probes,
+        probes=seen.probes,
         reasons={role: ONE_REPLICATE for role, value in values.items() if value is None},
     )
-
-
-def _components(table: Floats) -> tuple[float | None, float | None, float | None]:
-    """Return the components of judge, reader and summariser of a (p, s, r, j) table."""
-    readers, judges = table.shape[2:]
-    within = _mean_variance(table)
-    between_readers = _mean_variance(table.mean(axis=3))
-    between_summarisers = _mean_variance(table.mean(axis=(2, 3)))
-    reader = _above(between_readers, (within or 0.0) / judges)
-    below = (reader or 0.0) / readers + (within or 0.0) / (readers * judges)
-    return within, reader, _above(between_summarisers, below)
-
-
-def _mean_variance(values: Floats) -> float | None:
-    """Return the mean sample variance along the last axis, None for a single value."""
-    if values.shape[-1] < 2:
-        return None
-    return float(values.var(axis=-1, ddof=1).mean())
 
 
 def _above(total: float | None, below: float) -> float | None:
     return None if total is None else max(0.0, total - below)
 
 
-def _balanced(outcomes: Iterable[tuple[str, int, int, int, float]]) -> tuple[Floats, bool]:
-    """Return the (probe, summariser, reader, judge) table of complete probes; whether some lack."""
-    listed = list(outcomes)
-    shape = [1 + max((int(row[axis]) for row in listed), default=0) for axis in (1, 2, 3)]
-    names = sorted({row[0] for row in listed})
-    index = {name: i for i, name in enumerate(names)}
-    table = np.full((len(names), *shape), np.nan)
-    for name, summariser, reader, judge, value in listed:
-        table[index[name], summariser, reader, judge] = value
-    whole = ~np.isnan(table).any(axis=(1, 2, 3))
-    return table[whole], bool((~whole).any())
-
-
-def noise_floor(replicates: Mapping[tuple[int, int], Pairs]) -> Floor:
+def noise_floor(*, disagreement: float | None, recalls: Sequence[float]) -> Floor:
     """Return the A/A floor of one arm.
 
     Args:
-        replicates: pairs of outcomes by (replicate, other replicate) of the same arm.
+        disagreement: mean over probes of 2p(1−p)·R/(R−1), p being the share of R replicates that
+            succeed: the chance that two of them differ. recalls: recall of each replicate, 0..1.
     """
-    held = [pairs for pairs in replicates.values() if pairs.n]
-    count = len({number for pair in replicates for number in pair})
-    if not held:
-        return Floor(discordant_share=None, difference_sd=None, replicates=count,
+    if len(recalls) < 2 or disagreement is None:
+        return Floor(discordant_share=None, difference_sd=None, replicates=len(recalls),
                      reason=ONE_REPLICATE)  # fmt: skip
-    discordant = [float((p.gained + p.lost).sum()) / p.n for p in held]
-    squares = [(p.difference or 0.0) ** 2 for p in held]
     return Floor(
-        discordant_share=float(np.mean(discordant)),
-        difference_sd=float(np.sqrt(np.mean(squares))),
-        replicates=count,
+        discordant_share=disagreement,
+        difference_sd=float(np.sqrt(2 * np.var(recalls, ddof=1))),
+        replicates=len(recalls),
     )

@@ -1,0 +1,77 @@
+"""The arms of a run as points of recall against prompt tokens: the front, and what is uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ctxeng.core.errors import InputError
+from ctxeng.harness.reports.comparing import SEED, measure_of
+from ctxeng.harness.reports.trend import band
+from ctxeng.harness.results.history import Night
+from ctxeng.harness.results.pairing import (
+    ALL,
+    Measure,
+    Side,
+    paired_rows,
+    prompt_tokens,
+    trend_rows,
+)
+from ctxeng.harness.stats.paired import Pairs
+from ctxeng.harness.stats.pareto import Front, Point, pareto
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Every arm of a run with recall and tokens, and the front among them."""
+
+    run_id: str
+    measure: Measure
+    points: tuple[Point, ...]
+    front: Front
+
+    def record(self) -> dict[str, Any]:
+        """Return the sweep as plain JSON."""
+        return asdict(self)
+
+
+def sweep_of(night: Night, measure: Measure | None) -> Sweep:
+    """Return the front of a run's arms, controls left out.
+
+    Raises:
+        InputError: the run has fewer than two arms with a recall.
+    """
+    used = measure_of(night, night, measure)
+    tokens = prompt_tokens(night)
+    arms = [a for a in night.conditions["arms"] if a not in night.conditions["controls"]]
+    points = [p for arm in arms if (p := _point(night, arm, used, tokens)) is not None]
+    if len(points) < 2:
+        raise InputError(
+            f"a sweep needs at least two arms, got {len(points)} ({night.run_id}). "
+            "Add arms, or a [sweeps] table, to the experiment."
+        )
+    front = pareto(
+        points,
+        lambda one, other: _pairs(night, one, other, used),
+        rng=np.random.default_rng(SEED),
+    )
+    return Sweep(run_id=night.run_id, measure=used, points=tuple(points), front=front)
+
+
+def _point(night: Night, arm: str, measure: Measure, tokens: Mapping[str, float]) -> Point | None:
+    rows = trend_rows([night], arm, measure)
+    answerable = [(row["successes"], row["trials"]) for row in rows if row["bucket"] == ALL]
+    if not answerable:
+        return None
+    found = band(answerable)
+    return Point(
+        arm=arm, recall=found.share or 0.0, low=found.low, high=found.high, tokens=tokens[arm]
+    )
+
+
+def _pairs(night: Night, one: str, other: str, measure: Measure) -> Pairs:
+    sides = (Side(night=night, arm=one), Side(night=night, arm=other))
+    return Pairs.by_session(paired_rows(*sides, measure).buckets.get(ALL, ()))

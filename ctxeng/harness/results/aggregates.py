@@ -1,0 +1,193 @@
+"""Cells added up inside DuckDB: what reports are made of, whatever the number of cells.
+
+What comes back has a row for each arm, group and session, never one for each cell. Replicates of a
+probe count once, by their mean.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from ctxeng.harness.results.database import rows
+
+if TYPE_CHECKING:
+    import duckdb
+
+Grouping = Literal["all", "bucket", "distilled", "kind", "category", "language", "depth"]
+RIGHT = (
+    "CASE outcome WHEN 'recalled' THEN 1.0 WHEN 'missed' THEN 0.0 WHEN 'abstained' THEN 0.0 "
+    "WHEN 'stale' THEN 0.0 WHEN 'fabricated' THEN 0.0 END"
+)
+_PRESENT = "CAST(CAST(value_in_context AS INTEGER) AS DOUBLE)"
+_KEYS: dict[Grouping, str] = {
+    "all": "CASE WHEN answerable THEN 'all' END",
+    "bucket": "bucket",
+    "distilled": "bucket || CASE WHEN distilled THEN ': distilled' ELSE ': not distilled' END",
+    "kind": "kind",
+    "category": "category",
+    "language": "language",
+    # the fifth of the session in which the fact is stated, by its lower end in per cent
+    "depth": "CAST(least(4, floor(depth * 5)) * 20 AS INTEGER)",
+}
+_ATTRIBUTES = ("answerable", "bucket", "distilled", "kind", "category", "language", "depth")
+
+
+def prepare(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the relation ``probe_outcomes``: one row for each arm and probe."""
+    outcomes = f"{RIGHT} AS correct, {_PRESENT} AS present, evidence_in_context AS evidence"
+    attributes = ", ".join(_ATTRIBUTES)
+    source = (
+        f"SELECT arm, session_id, probe_id, {attributes}, outcome <> 'skipped' AS asked, "
+        f"{outcomes} FROM cells"
+    )
+    if (rows(connection, "SELECT max(replicate) AS last FROM cells")[0]["last"] or 0) == 0:
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW probe_outcomes AS {source}")
+        return
+    means = ", ".join(f"avg({name}) AS {name}" for name in ("correct", "present", "evidence"))
+    firsts = ", ".join(f"any_value({name}) AS {name}" for name in _ATTRIBUTES)
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE probe_outcomes AS SELECT arm, session_id, probe_id, "
+        f"{firsts}, bool_or(asked) AS asked, {means} FROM ({source}) "
+        "GROUP BY arm, session_id, probe_id"
+    )
+
+
+def session_counts(
+    connection: duckdb.DuckDBPyConnection, grouping: Grouping
+) -> list[dict[str, Any]]:
+    """Return probes and successes by arm, group and session, ordered; needs ``prepare``.
+
+    Columns: arm, grp, session_id, probes, asked (probes), correct_n, correct, present_n, present,
+    evidence_n, evidence. Probes outside the grouping are left out.
+    """
+    return rows(
+        connection,
+        f"""
+        SELECT arm, {_KEYS[grouping]} AS grp, session_id, count(*) AS probes,
+               count(*) FILTER (WHERE asked) AS asked,
+               count(correct) AS correct_n, coalesce(sum(correct), 0) AS correct,
+               count(present) AS present_n, coalesce(sum(present), 0) AS present,
+               count(evidence) AS evidence_n, coalesce(sum(evidence), 0) AS evidence
+        FROM probe_outcomes WHERE grp IS NOT NULL
+        GROUP BY arm, grp, session_id ORDER BY arm, grp, session_id
+        """,
+    )
+
+
+def tally(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """Return how many cells (``n``) have the same arm, bucket, outcome, presence and loss stage."""
+    return rows(
+        connection,
+        """
+        SELECT arm, bucket, outcome, value_in_context, evidence_in_context = 1.0 AS has_evidence,
+               loss_stage, count(*) AS n
+        FROM cells GROUP BY ALL ORDER BY ALL
+        """,
+    )
+
+
+def guessed_probes(
+    connection: duckdb.DuckDBPyConnection, *, limit: int
+) -> dict[str, tuple[str, ...]]:
+    """Return by arm the first probes that were recalled without their value in the prompt."""
+    found: dict[str, tuple[str, ...]] = {}
+    for row in rows(
+        connection,
+        """
+        SELECT DISTINCT arm, session_id, probe_id FROM cells
+        WHERE outcome = 'recalled' AND NOT value_in_context
+        QUALIFY dense_rank() OVER (PARTITION BY arm ORDER BY session_id, probe_id) <= ?
+        ORDER BY ALL
+        """,
+        limit,
+    ):
+        found[row["arm"]] = (*found.get(row["arm"], ()), str(row["probe_id"]))
+    return found
+
+
+def arm_means(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:
+    """Return by arm what its prompts were like on average, and the sessions it was asked in."""
+    found = rows(
+        connection,
+        """
+        SELECT arm, count(DISTINCT session_id) AS sessions,
+               avg(rounds) FILTER (WHERE bucket <> 'none') AS rounds,
+               avg(CAST(arm_bucket <> 'recent' AS INTEGER)) FILTER (WHERE bucket <> 'none')
+                 AS outside_share,
+               avg(CAST(differs_from_full AS INTEGER)) AS differs_share,
+               coalesce(avg(context_tokens), 0) AS context_tokens,
+               coalesce(avg(full_tokens), 0) AS full_tokens
+        FROM cells GROUP BY arm
+        """,
+    )
+    return {row["arm"]: row for row in found}
+
+
+def artifact_counts(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:
+    """Return by arm the artifacts written, by kind, and the sessions that have any."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows(
+        connection, "SELECT arm, kind, count(*) AS n FROM artifacts GROUP BY ALL ORDER BY ALL"
+    ):
+        found.setdefault(row["arm"], {"kinds": {}, "sessions": 0})["kinds"][row["kind"]] = row["n"]
+    for row in rows(
+        connection, "SELECT arm, count(DISTINCT session_id) AS n FROM artifacts GROUP BY arm"
+    ):
+        found[row["arm"]]["sessions"] = row["n"]
+    return found
+
+
+def mean_variances(connection: duckdb.DuckDBPyConnection, arm: str) -> dict[str, Any]:
+    """Return the mean variances of an arm's answers over replicates, complete probes only.
+
+    Columns: judges, readers, summarisers (None for one replicate), probes, and the numbers of
+    replicates ``s``, ``r`` and ``j``.
+    """
+    query = f"""
+    WITH c AS (
+      SELECT session_id, probe_id, summariser_replicate AS s, reader_replicate AS r, {RIGHT} AS v
+      FROM cells WHERE arm = ? AND answerable),
+    shape AS (
+      SELECT count(DISTINCT summariser_replicate) AS s, count(DISTINCT reader_replicate) AS r,
+             count(DISTINCT judge_replicate) AS j FROM cells WHERE arm = ?),
+    whole AS (
+      SELECT session_id, probe_id FROM c GROUP BY ALL
+      HAVING count(v) = (SELECT s * r * j FROM shape)),
+    answers AS (
+      SELECT session_id, probe_id, s, r, avg(v) AS m, var_samp(v) AS spread
+      FROM c SEMI JOIN whole USING (session_id, probe_id) GROUP BY ALL),
+    summaries AS (
+      SELECT session_id, probe_id, s, avg(m) AS m, var_samp(m) AS spread, avg(spread) AS below
+      FROM answers GROUP BY session_id, probe_id, s),
+    probes AS (
+      SELECT var_samp(m) AS spread, avg(spread) AS readers, avg(below) AS judges
+      FROM summaries GROUP BY session_id, probe_id)
+    SELECT avg(judges) AS judges, avg(readers) AS readers, avg(spread) AS summarisers,
+           count(*) AS probes, (SELECT s FROM shape) AS s, (SELECT r FROM shape) AS r,
+           (SELECT j FROM shape) AS j
+    FROM probes
+    """
+    return rows(connection, query, arm, arm)[0]
+
+
+def replicate_agreement(
+    connection: duckdb.DuckDBPyConnection, arm: str
+) -> tuple[float | None, list[float]]:
+    """Return the chance that two replicates of a probe differ, and the recall of each replicate."""
+    own = f"SELECT session_id, probe_id, replicate, {RIGHT} AS v FROM cells WHERE arm = ?"
+    chance = rows(
+        connection,
+        f"""
+        SELECT avg(2 * p * (1 - p) * n / (n - 1)) AS chance FROM (
+          SELECT avg(v) AS p, count(v) AS n FROM ({own} AND answerable)
+          GROUP BY session_id, probe_id HAVING count(v) > 1)
+        """,
+        arm,
+    )[0]["chance"]
+    recalls = rows(
+        connection,
+        f"SELECT avg(v) AS recall FROM ({own} AND answerable) WHERE v IS NOT NULL "
+        "GROUP BY replicate ORDER BY replicate",
+        arm,
+    )
+    return chance, [float(row["recall"]) for row in recalls]

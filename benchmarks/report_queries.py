@@ -48,7 +48,7 @@ MADE = {
               + pick(["recent", "gap", "boundary", "interior"], by="s * 77 + p") + " END",
     "arm_bucket": "'interior'", "distilled": "hash(p + s) % 3 = 0",
     "depth": "(hash(s * 31 + p) % 1000) / 1000.0", "rounds": "hash(p) % 5",
-    "value_in_context": "CASE WHEN hash(p) % 10 > 0 THEN hash(a * 7 + s * 13 + p * 17) % 10 < 6 END",
+    "value_in_context": "CASE WHEN hash(p) % 10 > 0 THEN hash(a * 7 + s * 13 + p) % 10 < 6 END",
     "evidence_in_context": "(hash(s + p + a) % 5) / 4.0",
     "outcome": pick(["recalled", "recalled", "recalled", "missed", "abstained", "stale",
                      "undecided"], by="a * 7 + s * 13 + p * 17 + r"),

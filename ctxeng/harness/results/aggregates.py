@@ -15,19 +15,23 @@ if TYPE_CHECKING:
 
 Grouping = Literal["all", "bucket", "distilled", "kind", "category", "language", "depth"]
 RIGHT = (
-    "CASE outcome WHEN 'recalled' THEN 1.0 WHEN 'missed' THEN 0.0 WHEN 'abstained' THEN 0.0 "
-    "WHEN 'stale' THEN 0.0 WHEN 'fabricated' THEN 0.0 END"
+    "CASE outcome WHEN 'recalled' THEN 1e0 WHEN 'missed' THEN 0e0 WHEN 'abstained' THEN 0e0 "
+    "WHEN 'stale' THEN 0e0 WHEN 'fabricated' THEN 0e0 END"
 )
 _PRESENT = "CAST(CAST(value_in_context AS INTEGER) AS DOUBLE)"
 _KEYS: dict[Grouping, str] = {
     "all": "CASE WHEN answerable THEN 'all' END",
     "bucket": "bucket",
-    "distilled": "bucket || CASE WHEN distilled THEN ': distilled' ELSE ': not distilled' END",
+    "distilled": "{'bucket': bucket, 'distilled': distilled}",
     "kind": "kind",
     "category": "category",
     "language": "language",
     # the fifth of the session in which the fact is stated, by its lower end in per cent
     "depth": "CAST(least(4, floor(depth * 5)) * 20 AS INTEGER)",
+}
+_RENAMED: dict[Grouping, str] = {
+    "distilled": "REPLACE (grp.bucket || CASE WHEN grp.distilled THEN ': distilled' "
+    "ELSE ': not distilled' END AS grp)"
 }
 _ATTRIBUTES = ("answerable", "bucket", "distilled", "kind", "category", "language", "depth")
 
@@ -60,16 +64,19 @@ def session_counts(
     Columns: arm, grp, session_id, probes, asked (probes), correct_n, correct, present_n, present,
     evidence_n, evidence. Probes outside the grouping are left out.
     """
+    key = _KEYS[grouping]
     return rows(
         connection,
         f"""
-        SELECT arm, {_KEYS[grouping]} AS grp, session_id, count(*) AS probes,
-               count(*) FILTER (WHERE asked) AS asked,
-               count(correct) AS correct_n, coalesce(sum(correct), 0) AS correct,
-               count(present) AS present_n, coalesce(sum(present), 0) AS present,
-               count(evidence) AS evidence_n, coalesce(sum(evidence), 0) AS evidence
-        FROM probe_outcomes WHERE grp IS NOT NULL
-        GROUP BY arm, grp, session_id ORDER BY arm, grp, session_id
+        WITH counted AS (
+          SELECT arm, {key} AS grp, session_id, count(*) AS probes,
+                 count(*) FILTER (WHERE asked) AS asked,
+                 count(correct) AS correct_n, coalesce(sum(correct), 0) AS correct,
+                 count(present) AS present_n, coalesce(sum(present), 0) AS present,
+                 count(evidence) AS evidence_n, coalesce(sum(evidence), 0) AS evidence
+          FROM probe_outcomes GROUP BY arm, grp, session_id)
+        SELECT * {_RENAMED.get(grouping, "")} FROM counted WHERE grp IS NOT NULL
+        ORDER BY arm, grp, session_id
         """,
     )
 
@@ -90,19 +97,20 @@ def guessed_probes(
     connection: duckdb.DuckDBPyConnection, *, limit: int
 ) -> dict[str, tuple[str, ...]]:
     """Return by arm the first probes that were recalled without their value in the prompt."""
-    found: dict[str, tuple[str, ...]] = {}
-    for row in rows(
+    found = rows(
         connection,
         """
-        SELECT DISTINCT arm, session_id, probe_id FROM cells
-        WHERE outcome = 'recalled' AND NOT value_in_context
-        QUALIFY dense_rank() OVER (PARTITION BY arm ORDER BY session_id, probe_id) <= ?
-        ORDER BY ALL
+        SELECT arm, min({'session': session_id, 'probe': probe_id},
+                        CAST(? * (SELECT 1 + coalesce(max(replicate), 0) FROM cells) AS BIGINT))
+                    AS probes
+        FROM cells WHERE outcome = 'recalled' AND NOT value_in_context GROUP BY arm
         """,
         limit,
-    ):
-        found[row["arm"]] = (*found.get(row["arm"], ()), str(row["probe_id"]))
-    return found
+    )
+    return {
+        row["arm"]: tuple(dict.fromkeys(probe["probe"] for probe in row["probes"]))[:limit]
+        for row in found
+    }
 
 
 def arm_means(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:

@@ -20,8 +20,8 @@ Measure = Literal["answer", "in_context"]
 ALL = "all"
 _SQL_TYPES = {"string": "VARCHAR", "bool": "BOOLEAN", "int32": "INTEGER", "int64": "BIGINT"}
 _VALUES: dict[Measure, str] = {
-    "answer": "CASE WHEN outcome = 'recalled' THEN 1.0 "
-    "WHEN outcome IN ('missed', 'abstained', 'stale', 'fabricated') THEN 0.0 END",
+    "answer": "CASE WHEN outcome = 'recalled' THEN 1e0 "
+    "WHEN outcome IN ('missed', 'abstained', 'stale', 'fabricated') THEN 0e0 END",
     "in_context": "CAST(CAST(value_in_context AS INTEGER) AS DOUBLE)",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from itertools import product
+from functools import lru_cache
 
 import numpy as np
 
@@ -105,8 +105,14 @@ def session_permutation(
 def sign_flips(sessions: int, *, rng: np.random.Generator, rounds: int) -> Floats:
     """Return (n_flips, n_sessions) ±1: every flip of a few sessions, otherwise random ones."""
     if sessions <= EXACT_SESSIONS:
-        return np.array(list(product((-1.0, 1.0), repeat=sessions)))
+        return _every_flip(sessions)
     return rng.choice([-1.0, 1.0], size=(rounds, sessions))
+
+
+@lru_cache(maxsize=EXACT_SESSIONS + 1)
+def _every_flip(sessions: int) -> Floats:
+    bits = (np.arange(2**sessions)[:, None] >> np.arange(sessions)) & 1
+    return bits * 2.0 - 1.0
 
 
 def flip_p_values(sums: Floats, signs: Floats) -> Floats:

@@ -136,13 +136,15 @@ def _detectable(
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return the p-values after Holm's correction, in the given order.
 
-    Source: Holm (1979), Scandinavian Journal of Statistics 6:65-70, by statsmodels.
+    Source: Holm (1979), Scandinavian Journal of Statistics 6:65-70. statsmodels has it too, and
+    collects garbage for a tenth of a second at every call.
     """
-    if len(p_values) < 2:
-        return list(p_values)
-    from statsmodels.stats.multitest import multipletests
-
-    return [float(p) for p in multipletests(p_values, method="holm")[1]]
+    given = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(given, kind="stable")
+    steps = given[order] * np.arange(given.size, 0, -1)
+    adjusted = np.empty_like(given)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps)) if given.size else steps
+    return [float(p) for p in adjusted]
 
 
 def _p(comparison: Comparison) -> float:

@@ -112,7 +112,7 @@ def sign_flips(sessions: int, *, rng: np.random.Generator, rounds: int) -> Float
 @lru_cache(maxsize=EXACT_SESSIONS + 1)
 def _every_flip(sessions: int) -> Floats:
     bits = (np.arange(2**sessions)[:, None] >> np.arange(sessions)) & 1
-    return bits * 2.0 - 1.0
+    return (bits * 2 - 1).astype(np.float64)
 
 
 def flip_p_values(sums: Floats, signs: Floats) -> Floats:

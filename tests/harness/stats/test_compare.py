@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from ctxeng.harness.stats.compare import Comparison, Rule, compare, holm, with_detectable
 from ctxeng.harness.stats.detectable import simulated_changes
@@ -70,6 +71,8 @@ def test_undefined_values_are_none_with_a_reason() -> None:
 def test_holms_correction(given: list[float], adjusted: list[float]) -> None:
     """By hand: the smallest times 3, the next times 2, never below the one before."""
     assert holm(given) == pytest.approx(adjusted)
+    if given:
+        assert holm(given) == pytest.approx(multipletests(given, method="holm")[1].tolist())
 
 
 def test_small_buckets_and_those_outside_the_family_do_not_dilute_the_others() -> None:

@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: help run test lint stats clean
+.PHONY: help run test nightly validate-stats lint clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -23,6 +23,12 @@ run: .venv/.installed  ## install, then measure recall by position on the bundle
 
 test: .venv/.dev  ## install the dev extras and run the whole test suite
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
+
+nightly: .venv/.installed  ## run and gate the nightly experiment on the bundled sessions
+	$(BIN)/python -m ctxeng nightly experiments/nightly.toml
+
+validate-stats: .venv/.dev  ## check intervals, verdicts and gate by simulation (minutes)
+	$(BIN)/python benchmarks/validate_stats.py --write docs/statistics.md
 
 lint: .venv/.dev  ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check ctxeng tests examples benchmarks

@@ -108,6 +108,31 @@ def test_a_wheel_holds_the_package_and_the_sample_workspace_alone(tmp_path: Path
         assert f"ctxeng/{needed}" in names
 
 
+def test_the_worked_example_of_results_runs() -> None:
+    """The page's code runs from the top of the checkout on the sample run."""
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs/results.md").read_text("utf-8"), flags=re.DOTALL
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"hybrid, interior: 95%, 95 % 84% to 99%", done.stdout), done.stdout
+
+
+def test_the_nightly_workflow_calls_commands_that_exist() -> None:
+    """Every `ctxeng` line of the workflow names a command and its options; no secret in forks."""
+    text = (ROOT / "docs/ci/nightly.yml").read_text("utf-8")
+    found = commands()
+    lines = re.findall(r"^\s+ctxeng (\S+)(.*)$", text, flags=re.MULTILINE)
+    assert [name for name, _ in lines] == ["nightly"]
+    for name, rest in lines:
+        options = {o for p in found[name].params for o in p.opts}
+        assert set(re.findall(r"--[a-z-]+", rest)) <= options
+    assert "pull_request_target" not in text
+
+
 def test_importing_the_package_loads_nothing_heavy() -> None:
     """`import ctxeng` and the builder's modules load no harness and no heavy package."""
     code = (

@@ -146,7 +146,11 @@ def _written(
             "calls_made": sum(not call.get("from_ledger") for call in tables["calls"]),
             "outcomes": dict(sorted(Counter(cell["outcome"] for cell in found.cells).items())),
         },
-        "hashes": {**old["hashes"], "scoring_source": source_hash()},
+        "hashes": {
+            **old["hashes"],
+            "scoring_source": source_hash(),
+            "scorer": source_hash("harness/scoring"),
+        },
     }
     return write_run(run.path.parent, manifest=manifest, tables=tables)
 

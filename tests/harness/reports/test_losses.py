@@ -12,7 +12,7 @@ def cell(
 ) -> dict[str, Any]:
     return {
         "arm": arm, "bucket": bucket, "value_in_context": present, "outcome": outcome,
-        "loss_stage": stage, "evidence_in_context": 0.0,
+        "loss_stage": stage, "has_evidence": False, "n": 1,
     }  # fmt: skip
 
 
@@ -46,10 +46,18 @@ def test_every_arm_has_a_row_and_one_for_each_of_its_positions() -> None:
 
 def test_evidence_that_stands_raw_in_the_prompt_is_not_lost() -> None:
     """A paraphrased value is in no text; with its evidence shown there is nothing to be told."""
-    shown = {**cell("a", "recent", False, "skipped", None), "evidence_in_context": 1.0}
-    part = {**shown, "evidence_in_context": 0.5}
+    shown = {**cell("a", "recent", False, "skipped", None), "has_evidence": True}
+    part = {**shown, "has_evidence": False}
     (row, _) = loss_rows([shown, part], ["a"])
     assert (row.n, row.present, row.untold) == (2, 0, 1)
+
+
+def test_alike_cells_count_by_their_number() -> None:
+    """Five alike cells are five of every count."""
+    (one, _) = loss_rows([cell("a", "gap", False, "missed", "gated")], ["a"])
+    (five, _) = loss_rows([{**cell("a", "gap", False, "missed", "gated"), "n": 5}], ["a"])
+    assert (one.n, one.out_missed, one.stages) == (1, 1, {"gated": 1})
+    assert (five.n, five.out_missed, five.stages) == (5, 5, {"gated": 5})
 
 
 def test_positions_sum_to_the_whole() -> None:

@@ -1,0 +1,94 @@
+"""Compare, gate, nightly, history and sweep from the command line: what they print and exit with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Workspace
+from tests.support.nights import made_run, recalled_below
+
+
+def test_two_nights_of_the_same_code_make_no_call_and_show_no_change(workspace: Workspace) -> None:
+    """The first has nothing to compare with (3); two sessions can certify nothing (3 again)."""
+    first = workspace.run("nightly", "experiments/small.toml", "--json")
+    assert first.code == 3, first.err
+    assert first.json["gate"]["reasons"] == ["no comparable earlier night in the history"]
+    second = workspace.run("nightly", "experiments/small.toml", "--cache", "replay-only", "--json")
+    assert second.code == 3, second.err
+    assert second.json["calls_made"] == 0
+    compared = second.json["compared"]
+    assert compared["before"] == first.json["run_id"]
+    assert {c["difference"] for c in compared["comparisons"]} == {0.0}
+    assert {c["verdict"] for c in compared["comparisons"]} == {"not enough data"}
+    assert compared["changes"] == []
+    for file in ("html", "markdown", "junit", "history"):
+        assert Path(second.json["paths"][file]).is_file()
+    shown = workspace.call("history")
+    assert shown.code == 0
+    assert len([line for line in shown.out.splitlines() if line.startswith("20")]) == 2
+
+
+@pytest.fixture
+def nights(tmp_path: Path) -> Workspace:
+    """Return a folder with three runs: a base, one alike, and one that lost a fifth."""
+    for day, below in (("1", 6), ("2", 6), ("3", 4)):
+        arms = {"main": recalled_below(below), "other": recalled_below(5)}
+        made_run(tmp_path / "reports", f"n{day}", arms, sessions=40, started_at=f"2026-03-0{day}")
+    return Workspace(path=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("gate", "n2", "--against", "n1"), 0, "gate: pass (margin 10 points)"),
+        (("gate", "n3", "--against", "n1"), 1, "gate: regression (margin 10 points)"),
+        (("gate", "n2", "--against", "n1", "--margin", "0.02"), 3, "gate: not enough data"),
+        (("gate", "n2"), 3, "no comparable earlier night"),
+        (("compare", "n1", "n3"), 0, "-20 -24..-15  0.000"),
+        (("compare", "n3:main", "n3:other"), 0, "better"),
+        (("sweep", "n1"), 0, "no better than main"),
+    ],
+)
+def test_what_is_said_and_the_exit_code(
+    arguments: tuple[str, ...], code: int, said: str, nights: Workspace
+) -> None:
+    """Within 100 columns."""
+    done = nights.call(*arguments)
+    assert (done.code, done.err) == (code, "")
+    assert said in done.out
+    assert all(len(line) <= 100 for line in done.out.splitlines())
+
+
+def test_json_holds_every_verdict(nights: Workspace) -> None:
+    """One line, with the p-values, the interval and the smallest drop that could be seen."""
+    found = json.loads(nights.call("compare", "n1", "n3", "--json").out)
+    by_arm = {(c["arm"], c["bucket"]): c for c in found["comparisons"]}
+    assert by_arm["main", "interior"]["verdict"] == "worse"
+    assert by_arm["other", "interior"]["verdict"] == "equivalent within margin"
+    assert by_arm["main", "interior"]["lost"] == 80
+    assert by_arm["main", "interior"]["mde"] < 0.2
+    gate = json.loads(nights.call("gate", "n3", "--against", "n1", "--json").out)
+    assert gate["gate"]["status"] == "regression"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("compare", "n1", "n9"), "run must be a run folder"),
+        (("compare", "n1:main", "n2"), "both sides must name an arm, or none"),
+        (("compare", "n1:main", "n1:nobody"), "arm must be one of main, other, got 'nobody'"),
+        (("history",), "experiment must be one of the history's (none)"),
+        (("gate", "n1", "--margin", "0"), "margin"),
+    ],
+)
+def test_what_cannot_be_compared_is_told_in_a_line(
+    arguments: tuple[str, ...], said: str, nights: Workspace
+) -> None:
+    """Exit code 2, and no traceback."""
+    done = nights.call(*arguments)
+    assert done.code == 2
+    assert said in done.err
+    assert "Traceback" not in done.err

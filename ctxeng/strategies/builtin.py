@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -33,6 +34,14 @@ BUILTIN: dict[str, StrategySettings] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingFault:
+    """What is wrong with a setting; ``location`` is empty for the strategy's name."""
+
+    location: tuple[str, ...]
+    message: str
+
+
 def settings_for(
     strategy: str, overrides: Mapping[str, Mapping[str, Any]] | None = None
 ) -> StrategySettings:
@@ -41,38 +50,47 @@ def settings_for(
     Raises:
         SettingsError: an unknown strategy, section, key or value; one line a fault.
     """
+    found = checked_settings(strategy, overrides or {})
+    if isinstance(found, StrategySettings):
+        return found
+    raise SettingsError("\n".join(fault.message for fault in found))
+
+
+def checked_settings(
+    strategy: str, overrides: Mapping[str, Mapping[str, Any]]
+) -> StrategySettings | list[SettingFault]:
+    """Return the settings, or everything that is wrong with them."""
     if strategy not in _TABLES:
         near = difflib.get_close_matches(strategy, _TABLES, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise SettingsError(
-            f"strategy must be one of {', '.join(_TABLES)}, got {strategy!r}.{hint}"
-        )
+        known = ", ".join(_TABLES)
+        message = f"strategy must be one of {known}, got {strategy!r}.{hint}"
+        return [SettingFault(location=(), message=message)]
     merged: dict[str, Any] = {name: dict(values) for name, values in _TABLES[strategy].items()}
-    faults = []
-    for section, values in (overrides or {}).items():
+    faults: list[SettingFault] = []
+    for section, values in overrides.items():
         if not isinstance(values, Mapping):
-            faults.append(f"{section} must be a table of settings, got {values!r}.")
+            message = f"{section} must be a table of settings, got {values!r}."
+            faults.append(SettingFault(location=(section,), message=message))
             continue
         merged[section] = {**merged.get(section, {}), **values}
     try:
         settings = StrategySettings.model_validate(merged)
     except ValidationError as error:
-        faults += [_fault(detail) for detail in error.errors()]
-    if faults:
-        raise SettingsError("\n".join(faults))
-    return settings
+        return [*faults, *map(_fault, error.errors())]
+    return faults or settings
 
 
-def _fault(detail: Mapping[str, Any]) -> str:
-    parts = [str(part) for part in detail["loc"]]
+def _fault(detail: Mapping[str, Any]) -> SettingFault:
+    parts = tuple(str(part) for part in detail["loc"])
     name = ".".join(parts)
     if detail["type"] == "extra_forbidden":
-        known = _known_keys(parts[:-1])
+        known = _known_keys(list(parts[:-1]))
         near = difflib.get_close_matches(parts[-1], known, n=1)
         hint = f" Did you mean {near[0]}?" if near else f" Known: {', '.join(known)}."
-        return f"{name} is not a known setting.{hint}"
+        return SettingFault(location=parts, message=f"{name} is not a known setting.{hint}")
     message = str(detail["msg"]).removeprefix("Value error, ")
-    return f"{name}: {message} (got {detail.get('input')!r})."
+    return SettingFault(location=parts, message=f"{name}: {message} (got {detail.get('input')!r}).")
 
 
 def _known_keys(path: list[str]) -> list[str]:

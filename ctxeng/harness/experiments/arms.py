@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -12,7 +13,7 @@ from ctxeng.core.settings import BudgetSettings, StrategySettings, WindowSetting
 from ctxeng.harness.experiments.schema import Control, ExperimentFile, SweepTable
 from ctxeng.harness.replay.plan import Arm
 from ctxeng.harness.replay.runner import WHOLE_HISTORY
-from ctxeng.strategies.builtin import settings_for
+from ctxeng.strategies.builtin import checked_settings
 
 UNLIMITED = BudgetSettings(total_tokens=None)
 NO_WINDOW = WindowSettings(tokens=0, min_messages=0)
@@ -32,13 +33,8 @@ def resolve_arms(experiment: ExperimentFile) -> tuple[Arm, ...]:
     """
     arms, faults = _written_arms(experiment)
     if faults:
-        raise SettingsError("\n".join(faults))
+        raise SettingsError("\n".join(fault.message for fault in faults))
     by_name = {arm.name: arm for arm in arms}
-    if experiment.reference_arm not in by_name:
-        raise SettingsError(
-            f"reference_arm must be one of the arms {sorted(by_name)}, "
-            f"got {experiment.reference_arm!r}."
-        )
     reference = by_name.pop(experiment.reference_arm)
     controls = [control_arm(name, reference.settings) for name in experiment.controls]
     return (reference, *by_name.values(), *controls)
@@ -90,27 +86,87 @@ def _short(key: str) -> str:
     return setting if _SECTIONS_WITH[setting] < 2 else key
 
 
-def _written_arms(experiment: ExperimentFile) -> tuple[list[Arm], list[str]]:
-    wanted: dict[str, tuple[str, Mapping[str, Any]]] = {
-        name: (table.strategy, table.overrides) for name, table in experiment.arms.items()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmFault:
+    """What is wrong with an arm, and the dotted place in the file that sets it."""
+
+    location: tuple[str, ...]
+    message: str
+
+
+def arm_faults(experiment: ExperimentFile) -> list[ArmFault]:
+    """Return everything that is wrong with the arms, sweeps and the names that refer to them."""
+    return _written_arms(experiment)[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """An arm as written: where, and with which overrides. ``swept`` are the keys a sweep sets."""
+
+    strategy: str
+    overrides: Mapping[str, Any]
+    place: tuple[str, ...]
+    swept: Mapping[tuple[str, ...], tuple[str, ...]]
+
+
+def _written_arms(experiment: ExperimentFile) -> tuple[list[Arm], list[ArmFault]]:
+    wanted = {
+        name: _Wanted(
+            strategy=table.strategy, overrides=table.overrides, place=("arms", name), swept={}
+        )
+        for name, table in experiment.arms.items()
     }
+    faults = _sweep_into(wanted, experiment)
+    arms = []
+    for name, one in wanted.items():
+        found = checked_settings(one.strategy, one.overrides)
+        if isinstance(found, StrategySettings):
+            arms.append(Arm(name=name, settings=found))
+            continue
+        for fault in found:
+            place = one.swept.get(fault.location, (*one.place, *(fault.location or ("strategy",))))
+            if not one.swept or place[0] == "sweeps" or len(fault.location) < 2:
+                message = f"arms.{name}: {fault.message}"
+                faults.append(ArmFault(location=place, message=message))
+    return arms, [*faults, *_unknown_names(experiment, list(wanted))]
+
+
+def _sweep_into(wanted: dict[str, _Wanted], experiment: ExperimentFile) -> list[ArmFault]:
+    """Add the arms that sweeps make; return what is wrong with the sweeps."""
     faults = []
     for name, sweep in experiment.sweeps.items():
         base = experiment.arms.get(sweep.arm)
         if base is None:
-            faults.append(f"sweeps.{name}.arm must be one of the arms, got {sweep.arm!r}.")
+            message = f"sweeps.{name}.arm must be one of the arms, got {sweep.arm!r}."
+            faults.append(ArmFault(location=("sweeps", name, "arm"), message=message))
             continue
+        keys = {tuple(key.split(".")): ("sweeps", name, "matrix", key) for key in sweep.matrix}
         for label, changes in swept(sweep):
             merged = {**base.overrides}
             for section, values in changes.items():
                 merged[section] = {**merged.get(section, {}), **values}
             arm = f"{sweep.arm}[{label}]"
-            if wanted.setdefault(arm, (base.strategy, merged)) != (base.strategy, merged):
-                faults.append(f"sweeps.{name} must make arms of its own, got {arm!r} twice.")
-    arms = []
-    for name, (strategy, overrides) in wanted.items():
-        try:
-            arms.append(Arm(name=name, settings=settings_for(strategy, overrides)))
-        except SettingsError as error:
-            faults += [f"arms.{name}: {line}" for line in str(error).splitlines()]
-    return arms, faults
+            made = _Wanted(
+                strategy=base.strategy, overrides=merged, place=("arms", sweep.arm), swept=keys
+            )
+            held = wanted.setdefault(arm, made)
+            if (held.strategy, held.overrides) != (made.strategy, made.overrides):
+                message = f"sweeps.{name} must make arms of its own, got {arm!r} twice."
+                faults.append(ArmFault(location=("sweeps", name), message=message))
+    return faults
+
+
+def _unknown_names(experiment: ExperimentFile, arms: Sequence[str]) -> list[ArmFault]:
+    """Return the places that name an arm there is not."""
+    faults = []
+    if experiment.reference_arm not in arms:
+        message = (
+            f"reference_arm must be one of the arms {sorted(arms)}, "
+            f"got {experiment.reference_arm!r}."
+        )
+        faults.append(ArmFault(location=("reference_arm",), message=message))
+    for name in experiment.gate.arms:
+        if name not in arms:
+            message = f"gate.arms must be among the arms {sorted(arms)}, got {name!r}."
+            faults.append(ArmFault(location=("gate", "arms"), message=message))
+    return faults

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, field_validator
 
 from ctxeng.core.settings import Section
+from ctxeng.harness.attribution.position import Bucket
 
 Control = Literal["full", "none", "oracle", "restated", "verbatim"]
 DeliveryMode = Literal["live", "batch"]
@@ -68,13 +69,16 @@ class EconomicsTable(Section):
 
 
 class GateTable(Section):
-    """The nightly non-inferiority gate: how much recall may drop, and in which buckets."""
+    """The nightly non-inferiority gate: how much recall may drop, and in which buckets.
+
+    ``arms`` empty: the reference arm. ``measure``: answers need a reader; without one, presence.
+    """
 
     margin_share: float = Field(default=0.05, gt=0, lt=1)
-    buckets: tuple[str, ...] = ("recent", "interior", "boundary")
+    buckets: tuple[Bucket, ...] = ("recent", "interior", "boundary")
     arms: tuple[str, ...] = ()
     measure: Literal["answer", "in_context"] = "answer"
-    min_probes: int = Field(default=40, ge=1)
+    min_probes: int = Field(default=40, ge=40)  # under 40 a bucket never gates
 
 
 class SweepTable(Section):

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ctxeng.core.errors import SettingsError
+from ctxeng.harness.experiments.arms import arm_faults
 from ctxeng.harness.experiments.schema import ExperimentFile
 
 MAX_EXTENDS = 8
@@ -32,11 +33,35 @@ def read_experiment(path: Path) -> ExperimentFile:
     for file in reversed(files):
         merged = _deep_merge(merged, file.table)
     merged.pop("extends", None)
+    experiment: ExperimentFile | None
+    faults: list[str] = []
     try:
-        return ExperimentFile.model_validate(merged)
+        experiment = ExperimentFile.model_validate(merged)
     except ValidationError as error:
+        experiment = _without(merged, error)
         faults = [_fault(files, detail) for detail in error.errors()]
-        raise SettingsError("\n".join(faults)) from None
+    for found in arm_faults(experiment) if experiment else ():
+        faults.append(f"{_where(files, found.location)}: {found.message}")
+    if faults or experiment is None:
+        raise SettingsError("\n".join(faults))
+    return experiment
+
+
+def _without(merged: Mapping[str, Any], error: ValidationError) -> ExperimentFile | None:
+    """Return the experiment without its faulty tables, so that its arms are checked all the same.
+
+    None where the arms themselves are faulty.
+    """
+    faulty = {str(detail["loc"][0]) for detail in error.errors() if detail["loc"]}
+    if faulty & {"arms", "sweeps"} or not merged.get("arms"):
+        return None
+    placeholders = {"name": "x", "sessions": ["x"], "probes": ["x"]}
+    placeholders["reference_arm"] = next(iter(merged["arms"]))
+    kept = {name: value for name, value in merged.items() if name not in faulty}
+    try:
+        return ExperimentFile.model_validate({**placeholders, **kept})
+    except ValidationError:
+        return None
 
 
 def line_of(text: str, location: Sequence[str | int]) -> int:
@@ -136,11 +161,16 @@ def _fault(files: Sequence[_File], detail: Mapping[str, Any]) -> str:
     """Return the fault with the file of the chain that sets the value, and its line there."""
     location = tuple(detail["loc"])
     name = ".".join(str(part) for part in location) or "file"
-    file = max(files, key=lambda file: _find(file.text, location).depth)
-    where = f"{file.path}:{line_of(file.text, location)}"
+    where = _where(files, location)
     if detail["type"] == "extra_forbidden":
         return f"{where}: {name} is not a known key. Remove it or correct its spelling."
     if detail["type"] == "missing":
         return f"{where}: {name} must be given."
     message = str(detail["msg"]).removeprefix("Value error, ")
     return f"{where}: {name}: {message} (got {detail.get('input')!r})."
+
+
+def _where(files: Sequence[_File], location: Sequence[str | int]) -> str:
+    """Return ``file:line`` of the file of the chain that sets a value."""
+    file = max(files, key=lambda file: _find(file.text, location).depth)
+    return f"{file.path}:{line_of(file.text, location)}"

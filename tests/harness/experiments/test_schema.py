@@ -91,7 +91,7 @@ def test_a_value_out_of_bounds_is_refused_where_it_stands(
         {"audit_share": 1},
         {"limits": {"max_calls": 0, "max_cost_usd": 0}},
         {"replicates": {"summariser": 1}},
-        {"gate": {"margin_share": 0.001, "min_probes": 1, "measure": "in_context"}},
+        {"gate": {"margin_share": 0.001, "min_probes": 40, "measure": "in_context"}},
         {"models": {"concurrency": 1, "reader_max_tokens": 1, "reader": "none"}},
         {"seed": -1},
     ],

@@ -205,3 +205,60 @@ def test_the_line_of_a_key_is_where_it_is_set(location: tuple[str | int, ...], l
 def test_the_example_of_the_documentation_holds() -> None:
     """The example in the docstring, verbatim."""
     assert line_of('a = 1\n[arms.x]\nstrategy = "s"', ("arms", "x", "strategy")) == 3
+
+
+def test_every_fault_of_a_file_is_told_at_once_with_its_line(tmp_path: Path) -> None:
+    """Keys, values, arms, sweeps and the names that refer to arms; a swept arm repeats no fault."""
+    text = """\
+name = "bad"
+sessions = ["datasets/bundled"]
+probes = ["probes/bundled.jsonl"]
+reference_arm = "b"
+colour = "blue"
+[gate]
+buckets = ["interor"]
+min_probes = 10
+[arms.a]
+strategy = "episodes"
+episodes = { sizee = 6, overlap = -1 }
+[arms.c]
+strategy = "rollin"
+[sweeps.x]
+arm = "q"
+matrix = { "episodes.size" = [4] }
+[sweeps.y]
+arm = "a"
+matrix = { "episodes.size" = [1] }
+"""
+    file = tmp_path / "bad.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(SettingsError) as raised:
+        read_experiment(file)
+    found = [line.removeprefix(f"{file}:") for line in str(raised.value).splitlines()]
+    assert [line.split(":")[0] for line in found] == [
+        "7",
+        "8",
+        "5",
+        "15",
+        "11",
+        "11",
+        "13",
+        "19",
+        "4",
+    ]
+    assert found[-1] == "4: reference_arm must be one of the arms ['a', 'a[size=1]', 'c'], got 'b'."
+    assert sum("sizee" in line for line in found) == 1
+
+
+def test_a_gated_arm_must_exist(tmp_path: Path) -> None:
+    """The gate names arms of this experiment, in a file that extends another as well."""
+    (tmp_path / "base.toml").write_text(
+        'name = "n"\nsessions = ["s"]\nprobes = ["p"]\nreference_arm = "a"\n'
+        '[arms.a]\nstrategy = "episodes"\n', "utf-8"
+    )  # fmt: skip
+    file = tmp_path / "night.toml"
+    file.write_text('extends = "base.toml"\n[gate]\narms = ["a", "z"]\n', "utf-8")
+    with pytest.raises(
+        SettingsError, match=r"night\.toml:3: gate\.arms must be among .*'a'.*got 'z'"
+    ):
+        read_experiment(file)

@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import tenacity
+
 from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
 from ctxeng.core.errors import InputError, ModelError
 
@@ -48,6 +50,8 @@ CREATE TABLE IF NOT EXISTS waves (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
+
+_BUSY_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +90,11 @@ class Ledger:
                 path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(
                 str(path) if path is not None else ":memory:",
-                timeout=60,
+                timeout=_BUSY_SECONDS,
                 isolation_level=None,
                 check_same_thread=False,
             )
-            connection.execute("PRAGMA journal_mode=WAL")
+            _write_ahead(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.executescript(_SCHEMA)
             connection.execute(
@@ -249,6 +253,23 @@ class Ledger:
             self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
+
+
+def _busy(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == (
+        sqlite3.SQLITE_BUSY
+    )
+
+
+@tenacity.retry(
+    retry=tenacity.retry_if_exception(_busy),
+    wait=tenacity.wait_random_exponential(multiplier=0.005, max=0.5),
+    stop=tenacity.stop_after_delay(_BUSY_SECONDS),
+    reraise=True,
+)
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Turn the write-ahead log on; SQLite's own timeout does not cover two who do it at once."""
+    connection.execute("PRAGMA journal_mode=WAL")
 
 
 def _packed(response: ModelResponse) -> str:

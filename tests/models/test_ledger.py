@@ -216,6 +216,24 @@ def test_threads_with_ledgers_of_their_own_lose_no_answer(tmp_path: Path) -> Non
     assert Ledger.open(path).counts() == {"answered": 125, "unanswered": 0}
 
 
+def test_a_new_file_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
+    """The first to open it turns the write-ahead log on while the others look."""
+    for number in range(40):
+        path = tmp_path / f"{number}.sqlite"
+        start = threading.Barrier(8)
+
+        def work(path: Path = path, start: threading.Barrier = start) -> dict[str, int]:
+            start.wait()
+            ledger = Ledger.open(path)
+            counts = ledger.counts()
+            ledger.close()
+            return counts
+
+        with ThreadPoolExecutor(8) as pool:
+            found = [f.result() for f in [pool.submit(work) for _ in range(8)]]
+        assert found == [{"answered": 0, "unanswered": 0}] * 8
+
+
 def test_threads_that_share_one_ledger_lose_no_answer() -> None:
     """A run's workers use one connection."""
     ledger = Ledger.open(None)

@@ -46,7 +46,8 @@ class Finding:
     """One promise over its grid.
 
     Args:
-        worst: the worst cell's figure, 0..1. bound: what it must reach, or may reach at most.
+        worst: the worst cell's figure, 0..1. bound: what it must reach, or may reach at most;
+            None: a figure to know, and no promise.
     """
 
     promise: str
@@ -54,25 +55,28 @@ class Finding:
     worst: float
     where: str
     median: float
-    bound: float
+    bound: float | None
     at_most: bool
 
     @property
     def holds(self) -> bool:
         """Return whether the worst cell keeps the promise."""
+        if self.bound is None:
+            return True
         return self.worst <= self.bound if self.at_most else self.worst >= self.bound
 
     def row(self) -> str:
         """Return the line of the table."""
-        sign = "≤" if self.at_most else "≥"
+        bound = "–" if self.bound is None else f"{'≤' if self.at_most else '≥'} {self.bound:.1%}"
+        holds = "–" if self.bound is None else "yes" if self.holds else "**no**"
         return (
-            f"| {self.promise} | {sign} {self.bound:.1%} | {self.worst:.1%} | {self.median:.1%} "
-            f"| {self.cells} | {self.where} | {'yes' if self.holds else '**no**'} |"
+            f"| {self.promise} | {bound} | {self.worst:.1%} | {self.median:.1%} "
+            f"| {self.cells} | {self.where} | {holds} |"
         )
 
 
 def finding(
-    promise: str, cells: list[tuple[float, str]], *, bound: float, at_most: bool = False
+    promise: str, cells: list[tuple[float, str]], *, bound: float | None, at_most: bool = False
 ) -> Finding:
     """Return the finding over (figure, where) cells."""
     worst, where = max(cells) if at_most else min(cells)
@@ -188,7 +192,7 @@ def power_cells(rng: np.random.Generator, draws: int) -> Iterator[tuple[float, f
         stated = detectable_drop(Power.of(sizes, truth, rng=rng, draws=4000))
         if stated is None:
             continue
-        tester = Power.of(sizes, truth, rng=rng, draws=4 * draws)
+        tester = Power.of(sizes, truth, rng=rng, draws=4 * draws, flips=10_000)
         printed = []
         for pairs in simulated_pairs(rng, (12, sessions, probes), chance, chance, icc):
             groups = {("arm", "interior"): pairs}

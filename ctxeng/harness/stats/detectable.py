@@ -17,7 +17,7 @@ from ctxeng.harness.stats.paired import Pairs, flip_p_values, sign_flips
 
 ASSUMED_ICC = 0.1
 ASSUMED_OPPOSITE = 0.02
-FLIPS = 999
+FLIPS = 1999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +58,13 @@ class Power:
         rng: np.random.Generator,
         alpha: float = 0.05,
         draws: int = 1000,
+        flips: int = FLIPS,
     ) -> Power:
         """Return the power over sessions, with the flips they are tested by."""
         held = np.array([size for size in sizes if size > 0], dtype=np.float64)
         return cls(
             sizes=held,
-            signs=sign_flips(held.size, rng=rng, rounds=FLIPS),
+            signs=sign_flips(held.size, rng=rng, rounds=flips),
             model=model,
             alpha=alpha,
             draws=draws,

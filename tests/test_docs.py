@@ -111,7 +111,7 @@ def test_a_wheel_holds_the_package_and_the_sample_workspace_alone(tmp_path: Path
 def test_the_worked_example_of_results_runs() -> None:
     """The page's code runs from the top of the checkout on the sample run."""
     (code,) = re.findall(
-        r"```python\n(.*?)```", (ROOT / "docs/results.md").read_text("utf-8"), flags=re.DOTALL
+        r"```python\n(.*?)```", (ROOT / "docs/frames.md").read_text("utf-8"), flags=re.DOTALL
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120,

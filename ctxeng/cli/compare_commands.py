@@ -149,14 +149,12 @@ def sweep(
     reports: Reports = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
-    """Show which arms no other beats in recall and tokens, and which cannot be separated."""
+    """Show which arms no other beats in recall, tokens and money, and which cannot be separated."""
     from ctxeng.harness.reports import comparison_table
     from ctxeng.harness.reports.sweep import sweep_of
-    from ctxeng.harness.results.history import night_of
     from ctxeng.harness.results.run_folder import open_run
 
-    night = night_of(open_run(run, reports=reports or workspace() / "reports"))
-    found = sweep_of(night, measure)
+    found = sweep_of(open_run(run, reports=reports or workspace() / "reports"), measure)
     if as_json:
         sys.stdout.write(orjson.dumps(found.record()).decode() + "\n")
     else:

@@ -100,7 +100,7 @@ def print_front(found: Sweep, out: Console) -> None:
     rest = sorted((p for p in found.points if p.arm not in front), key=lambda p: -p.recall)
     table = Table(width=WIDTH, padding=(0, 1, 0, 0), box=None)
     table.add_column("arm", overflow="fold")
-    for name in ("recall, 95 %", "tokens"):
+    for name in ("recall, 95 %", "tokens", "USD"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("")
     for point in (*found.front.front, *rest):
@@ -112,10 +112,13 @@ def print_front(found: Sweep, out: Console) -> None:
             Text(point.arm),
             f"{_percent(point.recall)}{bounds}",
             f"{point.tokens:,.0f}",
+            "unknown" if point.cost_usd is None else f"{point.cost_usd:.4f}",
             Text("front" if beaten is None else f"no better than {beaten}"),
         )
     measure = found.measure.replace("_", "-")
-    out.print(Text(f"{found.run_id}: {measure} recall against prompt tokens"))
+    out.print(
+        Text(f"{found.run_id}: {measure} recall against prompt tokens and money for all calls")
+    )
     out.print(table)
     for one, other in found.front.inseparable:
         out.print(Text(f"cannot separate {one} from {other} with these probes"), soft_wrap=True)

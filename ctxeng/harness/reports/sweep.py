@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +10,9 @@ import numpy as np
 from ctxeng.core.errors import InputError
 from ctxeng.harness.reports.comparing import SEED, measure_of
 from ctxeng.harness.reports.trend import band
-from ctxeng.harness.results.history import Night
+from ctxeng.harness.results.aggregates import arm_costs
+from ctxeng.harness.results.database import connect
+from ctxeng.harness.results.history import Night, night_of
 from ctxeng.harness.results.pairing import (
     ALL,
     Measure,
@@ -20,6 +21,7 @@ from ctxeng.harness.results.pairing import (
     prompt_tokens,
     trend_rows,
 )
+from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.harness.stats.paired import Pairs
 from ctxeng.harness.stats.pareto import Front, Point, pareto
 
@@ -38,16 +40,23 @@ class Sweep:
         return asdict(self)
 
 
-def sweep_of(night: Night, measure: Measure | None) -> Sweep:
+def sweep_of(run: RunFolder, measure: Measure | None) -> Sweep:
     """Return the front of a run's arms, controls left out.
 
     Raises:
         InputError: the run has fewer than two arms with a recall.
     """
+    night = night_of(run)
     used = measure_of(night, night, measure)
     tokens = prompt_tokens(night)
+    with connect(run) as connection:
+        costs = arm_costs(connection)
     arms = [a for a in night.conditions["arms"] if a not in night.conditions["controls"]]
-    points = [p for arm in arms if (p := _point(night, arm, used, tokens)) is not None]
+    points = [
+        p
+        for arm in arms
+        if (p := _point(night, arm, used, tokens.get(arm, 0.0), costs.get(arm, 0.0))) is not None
+    ]
     if len(points) < 2:
         raise InputError(
             f"a sweep needs at least two arms, got {len(points)} ({night.run_id}). "
@@ -61,14 +70,21 @@ def sweep_of(night: Night, measure: Measure | None) -> Sweep:
     return Sweep(run_id=night.run_id, measure=used, points=tuple(points), front=front)
 
 
-def _point(night: Night, arm: str, measure: Measure, tokens: Mapping[str, float]) -> Point | None:
+def _point(
+    night: Night, arm: str, measure: Measure, tokens: float, cost_usd: float | None
+) -> Point | None:
     rows = trend_rows([night], arm, measure)
     answerable = [(row["successes"], row["trials"]) for row in rows if row["bucket"] == ALL]
     if not answerable:
         return None
     found = band(answerable)
     return Point(
-        arm=arm, recall=found.share or 0.0, low=found.low, high=found.high, tokens=tokens[arm]
+        arm=arm,
+        recall=found.share or 0.0,
+        low=found.low,
+        high=found.high,
+        tokens=tokens,
+        cost_usd=cost_usd,
     )
 
 

@@ -131,6 +131,16 @@ def arm_means(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]
     return {row["arm"]: row for row in found}
 
 
+def arm_costs(connection: duckdb.DuckDBPyConnection) -> dict[str, float | None]:
+    """Return by arm the money for all its calls, USD; None where some price is unknown."""
+    found = rows(
+        connection,
+        "SELECT arm, CASE WHEN count(cost_usd) = count(*) THEN sum(cost_usd) END AS cost_usd "
+        "FROM calls GROUP BY arm",
+    )
+    return {row["arm"]: row["cost_usd"] for row in found}
+
+
 def artifact_counts(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:
     """Return by arm the artifacts written, by kind, and the sessions that have any."""
     found: dict[str, dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""Recall against tokens: which arms are beaten, and which the probes cannot tell apart."""
+"""Recall against tokens and money: which arms are beaten, and which the probes cannot tell apart."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from ctxeng.harness.stats.paired import Pairs, session_permutation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One arm: recall 0..1 with its interval, and the mean prompt size in tokens."""
+    """One arm: recall 0..1 with its interval, mean prompt size in tokens, money for its calls.
+
+    ``cost_usd`` None: some price is unknown; money then decides nothing.
+    """
 
     arm: str
     recall: float
     low: float | None
     high: float | None
     tokens: float
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +32,7 @@ class Front:
     """The front, and what the data cannot tell.
 
     Args:
-        front: arms that no other arm beats in recall and tokens at once, fewest tokens first.
+        front: arms that no other arm beats in recall, tokens and money at once, fewest tokens first.
         beaten_by: the front's arm that beats each of the others.
         inseparable: pairs of arms whose recall these probes do not show to differ.
     """
@@ -44,7 +48,7 @@ def pareto(
     *,
     rng: np.random.Generator,
 ) -> Front:
-    """Return the front of recall against tokens, and the pairs that cannot be separated.
+    """Return the front of recall against tokens and money, and the pairs that cannot be separated.
 
     Pairs that decide something are tested, with Holm's correction: neighbours on the front, and
     each beaten arm with the one that beats it.
@@ -69,11 +73,13 @@ def pareto(
 
 
 def _rival(point: Point, points: Sequence[Point]) -> Point | None:
-    """Return the arm of the front that beats a point: no fewer recalled, no more tokens."""
+    """Return the arm of the front that beats a point: no less recalled, no more spent."""
     better = [other for other in points if _beats(other, point)]
     return max(better, key=lambda p: (p.recall, -p.tokens), default=None)
 
 
 def _beats(one: Point, other: Point) -> bool:
-    no_worse = one.recall >= other.recall and one.tokens <= other.tokens
-    return no_worse and (one.recall, -one.tokens) != (other.recall, -other.tokens)
+    gains = [one.recall - other.recall, other.tokens - one.tokens]
+    if one.cost_usd is not None and other.cost_usd is not None:
+        gains.append(other.cost_usd - one.cost_usd)
+    return min(gains) >= 0 and max(gains) > 0

@@ -230,13 +230,13 @@ def test_a_sweep_says_which_arms_cannot_be_separated(tmp_path: Path) -> None:
     run = made_run(
         tmp_path, "r", {"a": recalled_below(5), "b": recalled_below(5), "c": recalled_below(9)}
     )
-    found = sweep_of(night_of(run), None)
+    found = sweep_of(run, None)
     assert [point.arm for point in found.front.front] == ["c"]
     assert found.front.beaten_by == {"a": "c", "b": "c"}
     assert found.front.inseparable == ()
     alike = sweep_of(
-        night_of(made_run(tmp_path, "q", {"a": recalled_below(5), "b": recalled_below(5)})), None
+        made_run(tmp_path, "q", {"a": recalled_below(5), "b": recalled_below(5)}), None
     )
     assert alike.front.inseparable == (("a", "b"),)
     with pytest.raises(InputError, match="a sweep needs at least two arms, got 1"):
-        sweep_of(night_of(made_run(tmp_path, "one", {"a": recalled_below(5)})), None)
+        sweep_of(made_run(tmp_path, "one", {"a": recalled_below(5)}), None)

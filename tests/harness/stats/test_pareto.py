@@ -29,6 +29,19 @@ def test_arms_that_the_probes_do_not_separate_are_named() -> None:
     assert set(found.inseparable) == {("a", "b"), ("a", "c")}
 
 
+def test_money_keeps_an_arm_on_the_front_where_it_is_known() -> None:
+    """Less recall for more tokens, yet cheaper: not beaten; with an unknown price it is."""
+    points = [
+        Point(arm="a", recall=0.5, low=None, high=None, tokens=100, cost_usd=2.0),
+        Point(arm="b", recall=0.4, low=None, high=None, tokens=200, cost_usd=1.0),
+        Point(arm="c", recall=0.4, low=None, high=None, tokens=200, cost_usd=None),
+    ]
+    pairs = Pairs.by_session([(10, 0, 1, 1, 0, 1, 0)] * 12)
+    found = pareto(points, lambda one, other: pairs, rng=np.random.default_rng(1))
+    assert [point.arm for point in found.front] == ["a", "b"]
+    assert found.beaten_by == {"c": "a"}
+
+
 def test_equal_points_both_stay() -> None:
     """Neither beats the other, and nothing is picked silently."""
     found = front([("a", 0.5, 100), ("b", 0.5, 100)], alike=True)

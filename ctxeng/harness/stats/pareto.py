@@ -1,4 +1,4 @@
-"""Recall against tokens and money: which arms are beaten, and which the probes cannot tell apart."""
+"""Recall against tokens and money: who is beaten, and whom the probes cannot tell apart."""
 
 from __future__ import annotations
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ctxeng.cli.running import run_async
 from ctxeng.core.errors import CtxengError
 
 LOW_DISK_BYTES = 1 << 30
@@ -59,7 +59,7 @@ def _database(home: Path) -> Check:
                 f"{'yes' if can.trigram else 'no (a help with typing errors, not needed)'}"
             )
 
-    return Check(name="database", ok=True, detail=asyncio.run(look()))
+    return Check(name="database", ok=True, detail=run_async(look()))
 
 
 def _embedder(home: Path) -> Check:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import orjson
 import typer
 
 from ctxeng.cli.app import app, workspace
+from ctxeng.cli.running import run_async
 
 
 @app.command()
@@ -40,7 +40,7 @@ def economics(
     more = [] if run is None else [run_cache(open_run(run, reports=options.out))]
     prepared = prepare(file, workspace=home, options=options)
     with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
-        found = asyncio.run(economics_of(prepared, options, progress=advance))
+        found = run_async(economics_of(prepared, options, progress=advance))
     if out is not None:
         report.write_markdown(found, out)
     if as_json:
@@ -74,7 +74,7 @@ def advise(
     loaded = load_dataset(sessions)
     payers = STAND_INS if reader is None else replace(STAND_INS, reader=reader)
     with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
-        found = asyncio.run(
+        found = run_async(
             advice_on(loaded, workspace=workspace(), payers=payers, sample=sample, progress=advance)
         )
     if as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +12,7 @@ import typer
 from ctxeng.cli.app import app, workspace
 from ctxeng.cli.compare_commands import GATE_EXITS, HistoryFolder, Margin
 from ctxeng.cli.run_commands import CacheFlag
+from ctxeng.cli.running import run_async
 
 
 @app.command()
@@ -50,7 +50,7 @@ def nightly(
     )
     prepared = prepare(file, workspace=home, options=options)
     with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
-        run = asyncio.run(run_prepared(prepared, options, progress=advance))
+        run = run_async(run_prepared(prepared, options, progress=advance))
     night, files = finish_night(run, summarise(run), history or folder / "history", margin=margin)
     paths = {name: str(path) for name, path in files.items()}
     paths["duckdb"] = str(refresh_catalogue(folder))

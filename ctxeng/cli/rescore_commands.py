@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
@@ -12,6 +11,7 @@ import orjson
 import typer
 
 from ctxeng.cli.app import app, workspace
+from ctxeng.cli.running import run_async
 
 if TYPE_CHECKING:
     from ctxeng.harness.replay.rescoring import Rescored
@@ -77,7 +77,7 @@ def _finish(
     from ctxeng.harness.reports.summary import summarise
     from ctxeng.harness.results.database import refresh_catalogue
 
-    made, found = asyncio.run(work)
+    made, found = run_async(work)
     summary = summarise(made)
     written = write_report(made, summary)
     refresh_catalogue(made.path.parent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,6 +10,7 @@ import orjson
 import typer
 
 from ctxeng.cli.app import app, workspace
+from ctxeng.cli.running import run_async
 
 if TYPE_CHECKING:
     from ctxeng.harness.experiments.launch import RunOptions
@@ -72,7 +72,7 @@ def run(
         return
     prepared = prepare(file, workspace=home, options=options)
     with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
-        finished = asyncio.run(run_prepared(prepared, options, progress=advance))
+        finished = run_async(run_prepared(prepared, options, progress=advance))
     summary = summarise(finished)
     written = write_report(finished, summary)
     catalogue = refresh_catalogue(options.out)
@@ -115,7 +115,7 @@ def _foretell(file: Path, options: RunOptions, *, as_json: bool) -> None:
 
     prepared = prepare(file, workspace=workspace(), options=options)
     with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
-        told = asyncio.run(forecast(prepared, options, progress=advance))
+        told = run_async(forecast(prepared, options, progress=advance))
     if as_json:
         sys.stdout.write(orjson.dumps(told.record()).decode() + "\n")
     else:

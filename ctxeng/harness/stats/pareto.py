@@ -32,7 +32,7 @@ class Front:
     """The front, and what the data cannot tell.
 
     Args:
-        front: arms that no other arm beats in recall, tokens and money at once, fewest tokens first.
+        front: arms that no other beats in recall, tokens and money at once, fewest tokens first.
         beaten_by: the front's arm that beats each of the others.
         inseparable: pairs of arms whose recall these probes do not show to differ.
     """

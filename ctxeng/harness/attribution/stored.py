@@ -54,6 +54,13 @@ class StoredRun:
             tables[name] = [row for s in sessions for row in table_rows(run, name, session_id=s)]
         return cls(manifest=run.manifest(), tables=tables)
 
+    @classmethod
+    def open_session(cls, run: RunFolder, session_id: str) -> StoredRun:
+        """Return what a run holds of one session: a large run is read piece by piece."""
+        names = (*_OF_PROBE, *_OF_SESSION)
+        tables = {name: table_rows(run, name, session_id=session_id) for name in names}
+        return cls(manifest=run.manifest(), tables=tables)
+
     @property
     def cells(self) -> Sequence[Row]:
         """Return the rows of the cells table."""

@@ -1,43 +1,106 @@
-"""The one-page report: a single file without scripts, every text escaped."""
+"""The report as one file: charts drawn in it, cells and paths packed into it, nothing loaded.
+
+Every text that comes from a run is escaped by the template or set as text by the scripts; the
+page's own policy lets nothing run but those scripts.
+"""
 
 from __future__ import annotations
 
 import base64
+import hashlib
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from jinja2 import DictLoader, Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
 
+from ctxeng.harness.reports import charts
+from ctxeng.harness.reports.beside import Beside
+from ctxeng.harness.reports.embedded import embed
+from ctxeng.harness.reports.faults import LIMIT, faults
 from ctxeng.harness.reports.losses import stages_of
 from ctxeng.harness.reports.recall import ALL
 from ctxeng.harness.reports.summary import Summary
+from ctxeng.harness.results.run_folder import RunFolder
 
 HTML_NAME = "report.html"
+MAX_BYTES = 5_000_000
+SCRIPTS = ("blocks.js", "sorting.js", "cells.js", "path.js", "start.js")
 
 
-def write_html(summary: Summary, plot: Path, path: Path) -> Path:
-    """Write the report beside its plot (which it carries inside) and return the file."""
-    template = (files("ctxeng.harness.reports") / "templates" / "report.html.j2").read_text("utf-8")
+def write_html(
+    run: RunFolder, summary: Summary, path: Path, *, beside: Beside | None = None
+) -> Path:
+    """Write the report and return the file.
+
+    Args:
+        beside: what the page shows besides the run, where it is known.
+    """
+    draft = path.with_suffix(".draft")
+    draft.write_text(render(run, summary, beside or Beside()), encoding="utf-8")
+    draft.replace(path)
+    return path
+
+
+def render(run: RunFolder, summary: Summary, beside: Beside, *, max_bytes: int = MAX_BYTES) -> str:
+    """Return the page; paths are left out where it would be longer than ``max_bytes``."""
+    bare = _page(run, summary, beside, room=0)
+    return _page(run, summary, beside, room=max_bytes - len(bare.encode()))
+
+
+def _page(run: RunFolder, summary: Summary, beside: Beside, *, room: int) -> str:
+    style = _asset("report.css")
+    script = "\n".join(["'use strict';", *map(_asset, SCRIPTS)])
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            s=summary,
+            beside=beside,
+            all=ALL,
+            reference=summary.manifest["reference_arm"],
+            charts=charts,
+            faults=faults(run),
+            max_faults=LIMIT,
+            loss_stages=stages_of(summary.loss_rows),
+            embedded=embed(run, room=room) if room > 0 else None,
+            style=Markup(style),
+            script=Markup(script),
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
     environment = Environment(
-        loader=DictLoader({"report": template}),
+        loader=FunctionLoader(_asset),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["pct"] = _percent
-    page = environment.get_template("report").render(
-        s=summary,
-        all=ALL,
-        loss_stages=stages_of(summary.loss_rows),
-        image=base64.b64encode(plot.read_bytes()).decode(),
-        reference=summary.manifest["reference_arm"],
-    )
-    draft = path.with_suffix(".draft")
-    draft.write_text(page, encoding="utf-8")
-    draft.replace(path)
-    return path
+    environment.filters["bounds"] = _bounds
+    environment.filters["words"] = lambda name: str(name).replace("_", " ")
+    environment.filters["position"] = lambda bucket: "absent" if bucket == "none" else bucket
+    return environment
+
+
+def _asset(name: str) -> str:
+    return (files("ctxeng.harness.reports") / "templates" / name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share * 100:.0f}"
+
+
+def _bounds(share: charts.Share) -> str:
+    _, low, high = share
+    return "" if low is None or high is None else f"{low * 100:.0f}–{high * 100:.0f}"

@@ -14,12 +14,12 @@ from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
 
 Share = tuple[float, float | None, float | None]
-LINE = 14.0  # height of a label
+LINE, LABEL = 14.0, 110.0  # height and usual width of a label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """The plotting area inside a view box; shares 0..1 run from ``bottom`` up to ``top``."""
+    """The plotting area inside a view box; shares 0..``most`` run from ``bottom`` to ``top``."""
 
     width: float
     height: float
@@ -27,17 +27,18 @@ class Frame:
     right: float
     top: float
     bottom: float
+    most: float = 1.0
 
     def y(self, share: float) -> float:
         """Return the height of a share."""
-        return round(self.bottom - share * (self.bottom - self.top), 1)
+        return round(self.bottom - share / self.most * (self.bottom - self.top), 1)
 
     def x(self, part: float) -> float:
         """Return the place of a part 0..1 of the width."""
         return round(self.left + part * (self.right - self.left), 1)
 
 
-SCATTER = Frame(width=480, height=320, left=34, right=466, top=12, bottom=276)
+SCATTER = Frame(width=480, height=300, left=34, right=472, top=12, bottom=256)
 SMALL = Frame(width=240, height=128, left=28, right=234, top=10, bottom=104)
 
 
@@ -120,33 +121,37 @@ def main_share(summary: Summary) -> Callable[[RecallRow | None], Share | None]:
 
 def scatter(summary: Summary, front: Sequence[str] = ()) -> Scatter | None:
     """Return every arm, and the whole history for comparison; None below two points."""
-    share_of, names = main_share(summary), (*summary.arms, "full")
-    sizes = {row.arm: row.context_tokens for row in summary.activity}
-    found = [
-        (arm, sizes[arm], row.n, share)
-        for arm in names
-        if arm in sizes
-        and (row := summary.row(arm, ALL)) is not None
-        and (share := share_of(row)) is not None
-    ]
+    found = _measured(summary)
     if len(found) < 2:
         return None
-    step = _step(max(size for _, size, _, _ in found))
-    top = step * (int(max(size for _, size, _, _ in found) / step) + 1)
-    dots = [_dot(summary, one, top) for one in found]
+    largest = max(size for _, size, _, _ in found)
+    step = _step(largest)
+    top = step * (int(largest / step) + 1)
+    highest = max(share[2] or share[0] for _, _, _, share in found)
+    frame = replace(SCATTER, most=min(1.0, 0.2 * (int(highest / 0.2) + 1)))
+    dots = _apart([_dot(summary, one, top, frame) for one in found], frame)
     at = {dot.arm: f"{dot.x},{dot.y}" for dot in dots}
     return Scatter(
-        frame=SCATTER,
-        dots=tuple(_apart(dots)),
-        ticks=tuple((SCATTER.x(value / top), f"{value:,.0f}") for value in _multiples(step, top)),
+        frame=frame,
+        dots=tuple(dots),
+        ticks=tuple((frame.x(value / top), f"{value:,.0f}") for value in _multiples(step, top)),
         front=" ".join(at[arm] for arm in front if arm in at),
     )
 
 
-def _dot(summary: Summary, found: tuple[str, float, int, Share], top: float) -> Dot:
+def _measured(summary: Summary) -> list[tuple[str, float, int, Share]]:
+    """Return arm, mean prompt tokens, probes and recall of every arm and the whole history."""
+    share_of, sizes = main_share(summary), {a.arm: a.context_tokens for a in summary.activity}
+    return [
+        (arm, sizes[arm], row.n, share)
+        for arm in (*summary.arms, *(name for name in summary.controls if name == "full"))
+        if (row := summary.row(arm, ALL)) is not None and (share := share_of(row)) is not None
+    ]
+
+
+def _dot(summary: Summary, found: tuple[str, float, int, Share], top: float, frame: Frame) -> Dot:
     arm, tokens, n, share = found
-    x, y = SCATTER.x(tokens / top), SCATTER.y(share[0])
-    is_left = x > SCATTER.x(0.68)
+    x, y = frame.x(tokens / top), frame.y(share[0])
     return Dot(
         arm=arm,
         is_control=arm in summary.controls,
@@ -156,26 +161,39 @@ def _dot(summary: Summary, found: tuple[str, float, int, Share], top: float) -> 
         share=share,
         x=x,
         y=y,
-        low_y=None if share[1] is None else SCATTER.y(share[1]),
-        high_y=None if share[2] is None else SCATTER.y(share[2]),
-        label_x=x - 9 if is_left else x + 9,
+        low_y=None if share[1] is None else frame.y(share[1]),
+        high_y=None if share[2] is None else frame.y(share[2]),
+        label_x=x + 9,
         label_y=y + 4,
-        is_left=is_left,
+        is_left=False,
     )
 
 
-def _apart(dots: Sequence[Dot]) -> list[Dot]:
-    """Move labels down until none stands on another, and back up where they leave the chart."""
+def _apart(dots: Sequence[Dot], frame: Frame) -> list[Dot]:
+    """Put labels beside their dots, on the side without another, then down until none overlap."""
     placed: list[Dot] = []
-    for dot in sorted(dots, key=lambda d: (d.y, d.x)):
+    for dot in sorted((_sided(dot, dots, frame) for dot in dots), key=lambda d: (d.y, d.x)):
         y = dot.label_y
         for other in placed:
-            near = abs(other.label_x - dot.label_x) < 150
-            if near and abs(y - other.label_y) < LINE:
+            if _spans_meet(dot, other) and abs(y - other.label_y) < LINE:
                 y = other.label_y + LINE
         placed.append(replace(dot, label_y=y))
-    over = max(0.0, max(dot.label_y for dot in placed) - SCATTER.bottom + 2)
-    return [replace(dot, label_y=dot.label_y - over) for dot in placed]
+    over = max(0.0, max(dot.label_y for dot in placed) - frame.bottom + 2)
+    return [replace(dot, label_y=round(dot.label_y - over, 1)) for dot in placed]
+
+
+def _sided(dot: Dot, dots: Sequence[Dot], frame: Frame) -> Dot:
+    """Return a dot with its label to the left where the right is the worse side."""
+    level = [other.x - dot.x for other in dots if other != dot and abs(other.y - dot.y) < LINE]
+    is_crowded = any(0 < gap < LABEL for gap in level) and not any(-LABEL < g <= 0 for g in level)
+    has_room = dot.x - LABEL > frame.left
+    is_left = has_room and (is_crowded or dot.x + LABEL > frame.right)
+    return replace(dot, is_left=is_left, label_x=dot.x - 9 if is_left else dot.x + 9)
+
+
+def _spans_meet(one: Dot, other: Dot) -> bool:
+    starts = [d.label_x - LABEL if d.is_left else d.label_x for d in (one, other)]
+    return abs(starts[0] - starts[1]) < LABEL
 
 
 def _step(largest: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -16,7 +16,7 @@ from ctxeng.core.context import Block, Context, LeftOut
 from ctxeng.core.messages import Message
 from ctxeng.core.settings import StrategySettings
 from ctxeng.harness.probes.model import Probe, Span
-from ctxeng.harness.results.database import table_rows
+from ctxeng.harness.results.database import connect, selected, table_rows
 from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.harness.results.tables import TABLES, Row
 
@@ -55,11 +55,16 @@ class StoredRun:
         return cls(manifest=run.manifest(), tables=tables)
 
     @classmethod
-    def open_session(cls, run: RunFolder, session_id: str) -> StoredRun:
-        """Return what a run holds of one session: a large run is read piece by piece."""
-        names = (*_OF_PROBE, *_OF_SESSION)
-        tables = {name: table_rows(run, name, session_id=session_id) for name in names}
-        return cls(manifest=run.manifest(), tables=tables)
+    def by_session(cls, run: RunFolder, session_ids: Iterable[str]) -> Iterator[StoredRun]:
+        """Yield what a run holds of each session: a large run is read piece by piece."""
+        manifest = run.manifest()
+        with connect(run) as connection:
+            for session_id in session_ids:
+                tables = {
+                    name: selected(connection, run, name, session_id=session_id)
+                    for name in (*_OF_PROBE, *_OF_SESSION)
+                }
+                yield cls(manifest=manifest, tables=tables)
 
     @property
     def cells(self) -> Sequence[Row]:

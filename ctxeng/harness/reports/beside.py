@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ctxeng.harness.reports.economics import Grid
 
 
 class Change(Protocol):
@@ -83,22 +86,12 @@ class Trend(Protocol):
     def points(self) -> Sequence[Night]: ...
 
 
-class Grid(Protocol):
-    """A table of texts."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def header(self) -> Sequence[str]: ...
-    @property
-    def rows(self) -> Sequence[Sequence[str]]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
     """What is known beside the run.
 
     Args:
+        economics: tables of costs, shown below the run's own calls.
         front: arms that no other arm beats in recall and tokens at once, fewest tokens first.
         inseparable: pairs of arms whose recall the probes do not show to differ.
     """

@@ -11,7 +11,7 @@ import gzip
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
+from itertools import groupby, tee
 from typing import Any
 
 import orjson
@@ -27,7 +27,8 @@ CHUNK_PATHS = 120
 POOLED = 24  # texts longer than this are written once in a chunk
 
 Key = tuple[str, str, str, int]  # arm, session, probe, replicate
-PathsOf = Callable[[str, Sequence[Row]], Iterable[Mapping[str, Any] | None]]
+Paths = Sequence[Mapping[str, Any] | None]
+PathsOf = Callable[[Iterable[Sequence[Row]]], Iterable[Paths]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +98,18 @@ ORDER BY is_control, loss_stage IS NULL, session_id, probe_id, arm, replicate LI
 _QUESTIONS = "SELECT session_id, probe_id, question FROM probes"
 
 
-def stored_paths(
-    run: RunFolder, session_id: str, cells: Sequence[Row]
-) -> Iterator[Mapping[str, Any] | None]:
-    """Yield the brief path of each cell of a session; None where the run does not hold it."""
-    stored = StoredRun.open_session(run, session_id)
-    found = {_key(row): row for row in stored.cells}
-    for cell in cells:
-        known = (session_id, cell["probe_id"]) in stored.probes
-        yield fact_path(stored, found[_key(cell)]).brief().to_json() if known else None
+def stored_paths(run: RunFolder, asked: Iterable[Sequence[Row]]) -> Iterator[Paths]:
+    """Yield, for some cells of each session, their brief paths; None where the run holds none."""
+    groups, names = tee(asked)
+    stored = StoredRun.by_session(run, (str(cells[0]["session_id"]) for cells in names))
+    for cells, own in zip(groups, stored, strict=True):
+        found = {_key(row): row for row in own.cells}
+        yield [
+            fact_path(own, found[_key(cell)]).brief().to_json()
+            if (cell["session_id"], cell["probe_id"]) in own.probes
+            else None
+            for cell in cells
+        ]
 
 
 def pack(
@@ -120,7 +124,7 @@ def pack(
 
     Args:
         total: how many cells the run has.
-        paths_of: gives the paths of some cells of one session, in their order.
+        paths_of: gives the paths of some cells of each session, in their order.
     """
     traced = [cell for cell in cells if not cell["is_control"]]
     left = room - len(_index(cells, questions, {})) - 6 * len(traced)  # where each path is
@@ -156,13 +160,13 @@ def _fitting(chunks: Iterable[_Chunk], room: int) -> list[_Chunk]:
 def _chunks(cells: Sequence[Row], paths_of: PathsOf) -> Iterator[_Chunk]:
     """Yield the chunks of every session: all of its lost facts, then the others."""
     order = sorted(cells, key=lambda cell: (cell["session_id"], cell["loss_stage"] is None))
-    for session_id, own in groupby(order, key=lambda cell: str(cell["session_id"])):
-        listed = list(own)
-        paths = zip(listed, paths_of(session_id, listed), strict=True)
-        told = ((cell, path) for cell, path in paths if path is not None)
-        for is_lost, same in groupby(told, key=lambda pair: pair[0]["loss_stage"] is not None):
-            for some in _batched(same, CHUNK_PATHS):
-                yield _chunk(some, is_lost=is_lost)
+    sessions = [list(own) for _, own in groupby(order, key=lambda cell: str(cell["session_id"]))]
+    for own, paths in zip(sessions, paths_of(sessions), strict=True):
+        told = [(c, path) for c, path in zip(own, paths, strict=True) if path is not None]
+        for is_lost in (True, False):
+            same = [pair for pair in told if (pair[0]["loss_stage"] is not None) is is_lost]
+            for at in range(0, len(same), CHUNK_PATHS):
+                yield _chunk(same[at : at + CHUNK_PATHS], is_lost=is_lost)
 
 
 def _chunk(some: Sequence[tuple[Row, Mapping[str, Any]]], *, is_lost: bool) -> _Chunk:
@@ -214,9 +218,3 @@ def _block(value: Any) -> str:
 
 def _key(cell: Row) -> Key:
     return cell["arm"], cell["session_id"], cell["probe_id"], cell["replicate"]
-
-
-def _batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    listed = list(items)
-    for at in range(0, len(listed), size):
-        yield listed[at : at + size]

@@ -77,11 +77,18 @@ def table_rows(run: RunFolder, table: str, **equal: str) -> list[dict[str, Any]]
     Args:
         equal: only the rows that have these values in these columns.
     """
+    with connect(run) as connection:
+        return selected(connection, run, table, **equal)
+
+
+def selected(
+    connection: duckdb.DuckDBPyConnection, run: RunFolder, table: str, **equal: str
+) -> list[dict[str, Any]]:
+    """Return the same over a connection to the run: for many small questions in a row."""
     if not run.table(table).is_file():
         return []
     where = " AND ".join(f"{column} = ?" for column in equal) or "true"
-    with connect(run) as connection:
-        return rows(connection, f"SELECT * FROM {table} WHERE {where}", *equal.values())
+    return rows(connection, f"SELECT * FROM {table} WHERE {where}", *equal.values())
 
 
 def frame(run: RunFolder, table: str = "cells") -> pd.DataFrame:

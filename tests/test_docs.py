@@ -104,8 +104,10 @@ def test_a_wheel_holds_the_package_and_the_sample_workspace_alone(tmp_path: Path
             if file.is_file()
         }
         assert expected <= set(names)
-    for needed in ("py.typed", "harness/reports/templates/report.html.j2", "models/prices.json"):
+    for needed in ("py.typed", "models/prices.json"):
         assert f"ctxeng/{needed}" in names
+    templates = ROOT / "ctxeng" / "harness" / "reports" / "templates"
+    assert {str(file.relative_to(ROOT)) for file in templates.iterdir()} <= set(names)
 
 
 def test_the_worked_example_of_results_runs() -> None:

@@ -39,6 +39,8 @@ STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": "0.5",
     "grid.color": "0.92",
+    "figure.constrained_layout.h_pad": 0.1,
+    "figure.constrained_layout.w_pad": 0.1,
     "legend.frameon": False,
     "legend.fontsize": 9,
     "svg.fonttype": "none",

@@ -56,7 +56,7 @@ def unpacked(block: str) -> Any:
 @pytest.mark.parametrize(
     "said",
     [
-        "2 sessions, 40 messages, 16 probes, 2 arms and 1 controls",
+        "2 sessions, 40 messages, 16 probes, 2 arms and 1 control.",
         "Reader made-1 , summariser made-1 , judge made-1",
         "ctxeng 0, source 0123",
         "Too few probes for a claim (under 40)",

@@ -53,6 +53,10 @@ def run_app() -> None:
         raise
     except KeyboardInterrupt:
         interrupted()
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":  # what DuckDB makes of Ctrl-C
+            raise
+        interrupted()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -82,7 +82,7 @@ def gate(
 ) -> None:
     """Check that recall is not worse by more than a margin; 1 regression, 3 not enough data."""
     from ctxeng.harness.reports import comparison_table
-    from ctxeng.harness.reports.nightly import beside
+    from ctxeng.harness.reports.nightly import against as compared_with
     from ctxeng.harness.results.history import last_comparable, night_of, read_history
     from ctxeng.harness.results.run_folder import open_run
 
@@ -93,7 +93,7 @@ def gate(
     else:
         nights = read_history(history or folder / "history")
         base = last_comparable(nights.of(tonight.conditions["experiment"]), tonight).night
-    compared, decision = beside(tonight, base, margin=margin)
+    compared, decision = compared_with(tonight, base, margin=margin)
     if as_json:
         body = {"gate": decision.record(), "compared": compared.record() if compared else None}
         sys.stdout.write(orjson.dumps(body).decode() + "\n")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ctxeng.harness.reports.beside import Trend
 from ctxeng.harness.reports.losses import LossRow, stages_of
 from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
+from ctxeng.harness.reports.trend import Trend
 
 Share = tuple[float, float | None, float | None]
 LINE, LABEL = 14.0, 110.0  # height and usual width of a label

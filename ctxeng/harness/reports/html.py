@@ -11,6 +11,7 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
@@ -22,6 +23,7 @@ from ctxeng.harness.reports.faults import LIMIT, faults
 from ctxeng.harness.reports.losses import stages_of
 from ctxeng.harness.reports.recall import ALL
 from ctxeng.harness.reports.summary import Summary
+from ctxeng.harness.reports.sweep import front_of
 from ctxeng.harness.results.run_folder import RunFolder
 
 HTML_NAME = "report.html"
@@ -45,32 +47,33 @@ def write_html(
 
 def render(run: RunFolder, summary: Summary, beside: Beside, *, max_bytes: int = MAX_BYTES) -> str:
     """Return the page; paths are left out where it would be longer than ``max_bytes``."""
-    bare = _page(run, summary, beside, room=0)
-    return _page(run, summary, beside, room=max_bytes - len(bare.encode()))
+    shown = _shown(run, summary, beside)
+    page = _environment().get_template("report.html.j2")
+    room = max_bytes - len(page.render(**shown, embedded=None).encode())
+    return page.render(**shown, embedded=embed(run, room=room) if room > 0 else None)
 
 
-def _page(run: RunFolder, summary: Summary, beside: Beside, *, room: int) -> str:
+def _shown(run: RunFolder, summary: Summary, beside: Beside) -> dict[str, Any]:
+    """Return all that the template names, but for the packed cells and paths."""
     style = _asset("report.css")
     script = "\n".join(["'use strict';", *map(_asset, SCRIPTS)])
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            s=summary,
-            beside=beside,
-            all=ALL,
-            reference=summary.manifest["reference_arm"],
-            charts=charts,
-            faults=faults(run),
-            max_faults=LIMIT,
-            loss_stages=stages_of(summary.loss_rows),
-            embedded=embed(run, room=room) if room > 0 else None,
-            style=Markup(style),
-            script=Markup(script),
-            style_hash=_hash(style),
-            script_hash=_hash(script),
-        )
-    )
+    front = front_of(run)
+    return {
+        "s": summary,
+        "beside": beside,
+        "all": ALL,
+        "reference": summary.manifest["reference_arm"],
+        "charts": charts,
+        "front": [point.arm for point in front.front] if front else [],
+        "inseparable": front.inseparable if front else [],
+        "faults": faults(run),
+        "max_faults": LIMIT,
+        "loss_stages": stages_of(summary.loss_rows),
+        "style": Markup(style),
+        "script": Markup(script),
+        "style_hash": _hash(style),
+        "script_hash": _hash(script),
+    }
 
 
 @cache

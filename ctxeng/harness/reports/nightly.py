@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxeng.core.errors import InputError
+from ctxeng.harness.reports.beside import Beside
 from ctxeng.harness.reports.comparing import (
     Compared,
     common_arms,
@@ -19,6 +20,7 @@ from ctxeng.harness.reports.comparing import (
 from ctxeng.harness.reports.junit import write_junit
 from ctxeng.harness.reports.markdown import write_markdown
 from ctxeng.harness.reports.summary import Summary
+from ctxeng.harness.reports.trend import trend_of
 from ctxeng.harness.reports.write import write_report
 from ctxeng.harness.results.conditions import error_share
 from ctxeng.harness.results.history import (
@@ -71,12 +73,14 @@ def finish_night(
         InputError: the history or the run folder cannot be written.
     """
     tonight, found = night_of(run), read_history(history)
-    earlier = last_comparable(found.of(tonight.conditions["experiment"]), tonight)
+    experiment = tonight.conditions["experiment"]
+    earlier = last_comparable(found.of(experiment), tonight)
     added = append_night(history, run)
-    compared, gate = beside(tonight, earlier.night, margin=margin)
+    compared, gate = against(tonight, earlier.night, margin=margin)
     night = Nightly(summary=summary, compared=compared, gate=gate,
                     passed_over=earlier.passed_over, damaged=found.damaged)  # fmt: skip
-    files = write_report(run, summary)
+    nights = [*(n for n in found.of(experiment) if n.run_id != tonight.run_id), tonight]
+    files = write_report(run, summary, beside=Beside(previous=compared, trend=trend_of(nights)))
     files["markdown"] = write_markdown(night, run.path / "report.md")
     files["junit"] = write_junit(night, run.path / "junit.xml")
     return night, {**files, "history": added}
@@ -102,7 +106,7 @@ def gate_run(tonight: Night, base: Night, *, margin: float | None) -> tuple[Comp
     return compared, gate_of(compared, buckets=gated_buckets(tonight))
 
 
-def beside(
+def against(
     tonight: Night, base: Night | None, *, margin: float | None
 ) -> tuple[Compared | None, GateDecision]:
     """Return a run beside its base, where there is one, and the gate's decision."""

@@ -70,6 +70,14 @@ def sweep_of(run: RunFolder, measure: Measure | None) -> Sweep:
     return Sweep(run_id=night.run_id, measure=used, points=tuple(points), front=front)
 
 
+def front_of(run: RunFolder) -> Front | None:
+    """Return the front of a run's arms; None where there are fewer than two."""
+    try:
+        return sweep_of(run, None).front
+    except InputError:
+        return None
+
+
 def _point(
     night: Night, arm: str, measure: Measure, tokens: float, cost_usd: float | None
 ) -> Point | None:

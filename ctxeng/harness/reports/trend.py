@@ -80,20 +80,33 @@ def open_trend(
         InputError: no such experiment or arm, or several experiments and none named.
     """
     history = read_history(folder)
-    name = _experiment(history, folder, experiment)
-    nights = history.of(name)
-    last = nights[-1]
-    arms = list(last.conditions["arms"])
-    shown = arm or str(last.conditions["reference_arm"])
-    if shown not in arms:
-        raise InputError(f"arm must be one of {', '.join(arms)}, got {shown!r}.")
-    used: Measure = measure or ("answer" if asked(last) else "in_context")
+    nights = history.of(_experiment(history, folder, experiment))
+    return trend_of(nights, arm=arm, measure=measure, damaged=history.damaged)
+
+
+def trend_of(
+    nights: Sequence[Night],
+    *,
+    arm: str | None = None,
+    measure: Measure | None = None,
+    damaged: tuple[str, ...] = (),
+) -> Trend:
+    """Return the trend of nights of one experiment, oldest first; of the reference arm by default.
+
+    Raises:
+        InputError: the last night has no such arm.
+    """
+    last = nights[-1].conditions
+    shown = arm or str(last["reference_arm"])
+    if shown not in last["arms"]:
+        raise InputError(f"arm must be one of {', '.join(last['arms'])}, got {shown!r}.")
+    used: Measure = measure or ("answer" if asked(nights[-1]) else "in_context")
     return Trend(
-        experiment=name,
+        experiment=str(last["experiment"]),
         arm=shown,
         measure=used,
         points=tuple(trend(nights, shown, used)),
-        damaged=history.damaged,
+        damaged=damaged,
     )
 
 

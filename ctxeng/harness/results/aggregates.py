@@ -166,8 +166,9 @@ def mean_variances(connection: duckdb.DuckDBPyConnection, arm: str) -> dict[str,
       SELECT session_id, probe_id, summariser_replicate AS s, reader_replicate AS r, {RIGHT} AS v
       FROM cells WHERE arm = ? AND answerable),
     shape AS (
-      SELECT count(DISTINCT summariser_replicate) AS s, count(DISTINCT reader_replicate) AS r,
-             count(DISTINCT judge_replicate) AS j FROM cells WHERE arm = ?),
+      SELECT greatest(count(DISTINCT summariser_replicate), 1) AS s,
+             greatest(count(DISTINCT reader_replicate), 1) AS r,
+             greatest(count(DISTINCT judge_replicate), 1) AS j FROM cells WHERE arm = ?),
     whole AS (
       SELECT session_id, probe_id FROM c GROUP BY ALL
       HAVING count(v) = (SELECT s * r * j FROM shape)),

@@ -34,6 +34,4 @@ BESIDE = Beside(
         points=(night(1, 0.6), night(2, None), night(3, 0.7, "window 800 <b>→</b> 600")),
     ),
     economics=(Grid(title="USD per 1,000 turns", header=["arm", "$"], rows=[["episodes", "1.25"]]),),
-    front=("episodes", "roomy"),
-    inseparable=(("episodes", "roomy"),),
 )  # fmt: skip

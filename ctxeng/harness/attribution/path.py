@@ -217,10 +217,12 @@ class FactPath:
 
 def _brief(value: Any, characters: int) -> Any:
     match value:
+        case None | str() | int() | float():
+            return value
         case Marked():
             return value.excerpt(characters)
         case tuple():
-            return tuple(_brief(inner, characters) for inner in value)
+            return tuple([_brief(inner, characters) for inner in value])
         case Given():
             kept = tuple(m for m in value.messages if m.text.holds or m.is_evidence)
             return _brief_fields(replace(value, messages=kept), characters)
@@ -230,5 +232,10 @@ def _brief(value: Any, characters: int) -> Any:
 
 
 def _brief_fields(value: Any, characters: int) -> Any:
-    changes = {f.name: _brief(getattr(value, f.name), characters) for f in fields(value)}
-    return replace(value, **changes)
+    changes = {}
+    for field in fields(value):
+        whole = getattr(value, field.name)
+        short = _brief(whole, characters)
+        if short is not whole:
+            changes[field.name] = short
+    return replace(value, **changes) if changes else value

@@ -247,6 +247,7 @@ def _left_out(
 
 
 def _prompt(probe: Probe, context: Context) -> tuple[PromptBlock, ...]:
+    history = {id(block) for block in context.history}
     return tuple(
         PromptBlock(
             kind=block.kind,
@@ -254,7 +255,7 @@ def _prompt(probe: Probe, context: Context) -> tuple[PromptBlock, ...]:
             seqs=block.message_seqs,
             artifact_ids=block.artifact_ids,
             is_shortened=block.shortened,
-            text=marked(block.text, probe.expect if block in context.history else ()),
+            text=marked(block.text, probe.expect if id(block) in history else ()),
         )
         for block in context.blocks
     )

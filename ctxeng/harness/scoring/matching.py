@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -26,6 +27,7 @@ _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
 # particles follow a Latin word or a number without a space.
 _LETTER = rf"[^\W_{SPACELESS}]"
 _NAME = rf"[^\W{SPACELESS}]"
+_PIECE = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
 _ENDING = " .。!！…、,"
 
 
@@ -84,7 +86,7 @@ def find(value: Value, text: str, *, exact_unit: bool = False) -> list[Found]:
     if not value.shown:
         return []
     pattern = _named(value.shown) if value.type == "identifier" else _worded(value.shown)
-    found = {m.span() for m in pattern.finditer(shown)}
+    found = set(pattern.spans(shown))
     if value.type == "identifier" and _STYLED.fullmatch(value.text.strip()):
         found |= _case_styled(value, text)
     return [Found(*span) for span in sorted(found)]
@@ -95,15 +97,51 @@ def _names_unit(wanted: Quantity, found: Quantity) -> bool:
 
 
 def may_hold(value: Value, text: str) -> bool:
-    """Return whether a text holds the first letters of a value: cheap, before :func:`find`."""
+    """Return whether a text holds every piece of a value: cheap, before :func:`find`."""
     if value.quantity is not None or value.moment is not None:
         return True
-    head = re.match(rf"v?(?P<first>[{SPACELESS}]|[^\W_{SPACELESS}]{{1,3}})", value.shown)
-    return head is None or head["first"] in normal(text)
+    shown = normal(text)
+    return all(piece in shown for piece in _pieces(value))
 
 
 @lru_cache(maxsize=50_000)
-def _worded(shown: str) -> re.Pattern[str]:
+def _pieces(value: Value) -> tuple[str, ...]:
+    """Return the runs of letters and digits that every spelling of a value holds."""
+    if value.type == "identifier":
+        words = normal(case_style(value.text.strip())).removeprefix("v")
+        return tuple(_PIECE.findall(words))
+    return tuple(_PIECE.findall(value.shown))
+
+
+@dataclass(frozen=True, slots=True)
+class _Bordered:
+    """A pattern between two borders. Borders are few and dear to compile, bodies many and cheap."""
+
+    left: re.Pattern[str]
+    body: re.Pattern[str]
+    right: re.Pattern[str]
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Return where the body stands between its borders; what the right one takes is included."""
+        at = 0
+        while (m := self.body.search(text, at)) is not None:
+            end = self.right.match(text, m.end())
+            if end is not None and self.left.match(text, m.start()):
+                yield m.start(), end.end()
+                at = max(end.end(), m.start() + 1)
+            else:
+                at = m.start() + 1
+
+
+def _bordered(left: str, body: str, right: str) -> _Bordered:
+    return _Bordered(_border(left), re.compile(body), _border(right))
+
+
+_border = lru_cache(maxsize=1_000)(re.compile)
+
+
+@lru_cache(maxsize=50_000)
+def _worded(shown: str) -> _Bordered:
     """Return the pattern of words: borders where its ends are words of a spaced script.
 
     A hyphen between letters may be a space or nothing, a space may be a hyphen; where kana, Han
@@ -121,7 +159,7 @@ def _worded(shown: str) -> re.Pattern[str]:
     if _borders(shown[-1]):
         right = rf"(?!{_LETTER}|[.,]\d)" if shown[-1].isdigit() else rf"(?:'?e?s)?(?!{_LETTER})"
         right += rf"(?!-{_LETTER})" * compound
-    return re.compile(left + body + right)
+    return _bordered(left, body, right)
 
 
 def _borders(character: str) -> bool:
@@ -129,11 +167,11 @@ def _borders(character: str) -> bool:
 
 
 @lru_cache(maxsize=50_000)
-def _named(shown: str) -> re.Pattern[str]:
+def _named(shown: str) -> _Bordered:
     """Return the pattern of an identifier: not a part of a longer one. A version may bear a v."""
     version = _VERSION.fullmatch(shown)
     body = rf"v?{re.escape(version[1])}" if version else re.escape(shown)
-    return re.compile(_not_after(shown) + body + _not_before(shown))
+    return _bordered(_not_after(shown), body, _not_before(shown))
 
 
 def _not_after(shown: str) -> str:
@@ -154,12 +192,12 @@ def _case_styled(value: Value, text: str) -> set[tuple[int, int]]:
     if len(words) < 2:
         return set()
     shown = cased(text)
-    found = (m.span() for m in _styled(tuple(words)).finditer(shown))
+    found = _styled(tuple(words)).spans(shown)
     return {(len(shown[:a].casefold()), len(shown[:b].casefold())) for a, b in found}
 
 
 @lru_cache(maxsize=50_000)
-def _styled(words: tuple[str, ...]) -> re.Pattern[str]:
+def _styled(words: tuple[str, ...]) -> _Bordered:
     border = r"(?:[\s_\-./]|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]))"
     body = border.join(rf"(?i:{re.escape(word)})" for word in words)
-    return re.compile(_not_after("a") + body + _not_before("a"))
+    return _bordered(_not_after("a"), body, _not_before("a"))

@@ -19,6 +19,7 @@ COMMANDS = (
     "fake_api_commands",
     "compare_commands",
     "nightly_commands",
+    "retrieval_commands",
 )
 
 

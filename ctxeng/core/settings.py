@@ -96,8 +96,8 @@ class RetrievalSettings(Section):
     groups: int = Field(default=4, ge=1)
     around: int = Field(default=2, ge=0)
     candidates: int = Field(default=50, ge=1)
-    preset: Literal["convex", "article", "rrf", "semantic", "lexical"] = "convex"
-    semantic_weight: float = Field(default=0.45, ge=0, le=1)
+    preset: Literal["convex", "article", "rrf", "semantic", "lexical", "trigram"] = "convex"
+    semantic_weight: float = Field(default=0.35, ge=0, le=1)
     min_score: float = Field(default=0.0, ge=0)
 
 

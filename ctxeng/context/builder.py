@@ -32,6 +32,7 @@ class _Raw:
     tail: tuple[Message, ...]
     covered: frozenset[int]
     late: tuple[str, ...]
+    hidden: tuple[Message, ...] = ()  # uncovered, and not shown because compaction is late
 
 
 class ContextBuilder:
@@ -149,11 +150,13 @@ class ContextBuilder:
         )
         keeps = self._settings.compacts and self._settings.compaction.when_late == "keep_raw"
         uncovered = tuple(m for m in messages[:start] if m.seq not in covered)
+        shown = keeps or snapshot.head.keep_raw
         return _Raw(
             recent=tuple(messages[start:]),
-            tail=uncovered if keeps or snapshot.head.keep_raw else (),
+            tail=uncovered if shown else (),
             covered=covered,
             late=() if snapshot.head.keep_raw else self._late(uncovered),
+            hidden=uncovered if self._settings.compacts and not shown else (),
         )
 
     def _late(self, uncovered: Sequence[Message]) -> tuple[str, ...]:
@@ -239,7 +242,7 @@ class ContextBuilder:
             room = max(0, room - frame_tokens(candidates, self._count))
         fitted = fit(sections, room_tokens=room)
         blocks = [block for kept in fitted.kept.values() for block in kept]
-        return framed(blocks, self._count), [*fitted.left_out, *duplicates]
+        return framed(blocks, self._count), [*fitted.left_out, *duplicates, *_not_searched(found)]
 
     def _retrieved(
         self, snapshot: Snapshot, found: Retrieval | None, shown: set[int]
@@ -285,6 +288,7 @@ class ContextBuilder:
         shown = {seq for b in blocks if b.is_raw for seq in b.message_seqs}
         reason: LeftOutReason = "keep_raw" if snapshot.head.keep_raw else "over_budget"
         dropped = [left_out(b, reason) for b in (*tail.dropped, *recent.dropped)]
+        dropped += [left_out(snapshot.raw("tail", m), "late") for m in raw.hidden]
         budget = self._settings.budget
         return Context(
             conversation_id=snapshot.head.conversation_id,
@@ -334,6 +338,20 @@ def _without_question(messages: Sequence[Message], question: str) -> tuple[Messa
 
 def _normal(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+def _not_searched(found: Retrieval | None) -> list[LeftOut]:
+    """Return what a shut gate or the least score kept out: seqs alone, nothing was loaded."""
+    if found is None:
+        return []
+    if not found.decision.retrieve:
+        return [LeftOut(kind="retrieved", reason="gated", tokens=0)]
+    grouped = {message.seq for group in found.groups for message in group.messages}
+    return [
+        LeftOut(kind="retrieved", reason="below_score", tokens=0, message_seqs=(seq,))
+        for seq in found.below_score
+        if seq not in grouped
+    ]
 
 
 def _retrieval_record(found: Retrieval | None) -> dict[str, Any]:

@@ -503,3 +503,24 @@ async def test_as_of_an_earlier_seq_nothing_later_is_known(store: Store) -> None
     context = await built(store, strategy(episodes=ON), as_of=9)
     assert (seqs(context, "episode"), seqs(context, "tail")) == ([0, 1, 2, 3, 4, 5], [6, 7])
     assert (await built(store, strategy(episodes=ON), as_of=-1)).history == ()
+
+
+async def test_what_the_gate_and_the_least_score_keep_out_is_said(
+    store: Store, embedder: Embedder
+) -> None:
+    """A shut gate is one entry; a weak match is named by its seq."""
+    await filled(store, talk(10))
+    shut = await searched(store, embedder, strategy(retrieval=ON | {"gate": "never"}), ASK)
+    assert ("retrieved", "gated", ()) in missing(shut)
+    strict = strategy(retrieval=ON | {"gate": "always", "min_score": 5.0})
+    weak = missing(await searched(store, embedder, strict, ASK))
+    assert weak
+    assert {(kind, reason) for kind, reason, _ in weak} == {("retrieved", "below_score")}
+
+
+async def test_messages_hidden_while_compaction_is_late_are_named(store: Store) -> None:
+    """With the window alone as fallback, each uncovered message is left out as late."""
+    await filled(store, talk(10))
+    table = strategy(episodes=ON, compaction={"when_late": "window_only"})
+    context = await built(store, table)
+    assert missing(context) == [("tail", "late", (seq,)) for seq in range(8)]

@@ -20,6 +20,7 @@ COMMANDS = (
     "compare_commands",
     "nightly_commands",
     "retrieval_commands",
+    "token_commands",
 )
 
 

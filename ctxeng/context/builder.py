@@ -69,7 +69,7 @@ class ContextBuilder:
         Args:
             as_of: last seq the prompt may know of, inclusive; None: everything stored.
             system: the product's system text; never shown to a summariser.
-            now: told to the model after the system text, so that "yesterday" can be resolved.
+            now: told to the model behind the cached head, so that "yesterday" can be resolved.
             pinned_seqs: messages to show raw just before the question, whatever their place.
 
         Raises:
@@ -117,11 +117,11 @@ class ContextBuilder:
 
     def _fixed(self, system: str, question: str, now: datetime | None) -> list[Block]:
         blocks = []
-        if now is not None:
-            stamp = f"Current time: {now.isoformat(timespec='minutes')}"
-            system = f"{system}\n\n{stamp}" if system else stamp
         if system:
             blocks.append(priced(Block(kind="system", text=system, tokens=0), self._count))
+        if now is not None:
+            stamp = f"Current time: {now.isoformat(timespec='minutes')}"
+            blocks.append(priced(Block(kind="now", text=stamp, tokens=0), self._count))
         blocks.append(priced(Block(kind="question", text=question, tokens=0), self._count))
         return blocks
 
@@ -306,7 +306,7 @@ class ContextBuilder:
         )
 
 
-_ORDER = ("system", "memory", "node", "summary", "episode", "retrieved", "tail", "recent",
+_ORDER = ("system", "memory", "now", "node", "summary", "episode", "retrieved", "tail", "recent",
           "pinned", "question")  # fmt: skip
 
 

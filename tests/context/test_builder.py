@@ -145,26 +145,32 @@ async def test_an_empty_conversation_is_asked_about_like_any_other(store: Store)
         await ContextBuilder(store, strategy(), counter=COUNTER).build("ghost", ASK)
 
 
-@pytest.mark.parametrize(
-    ("system", "now", "expected"),
-    [
-        ("", None, []),
-        ("Be brief.", None, ["Be brief."]),
-        ("", datetime(2026, 3, 1, 9, 30, tzinfo=UTC), ["Current time: 2026-03-01T09:30+00:00"]),
-        (
-            "Be brief.",
-            datetime(2026, 3, 1, 9, 30, tzinfo=UTC),
-            ["Be brief.\n\nCurrent time: 2026-03-01T09:30+00:00"],
-        ),
-    ],
-)
-async def test_the_time_is_told_after_the_system_text(
-    store: Store, system: str, now: datetime | None, expected: list[str]
-) -> None:
-    """The moment is an argument: nothing is read from the machine's clock."""
+async def test_the_time_stands_behind_the_cached_head(store: Store) -> None:
+    """The moment is an argument and stays out of the prefix: a minute later it is still cached."""
+    await filled(store, talk(10), artifact("episode", 0, 5), artifact("memory", 0, 5))
+    requests = []
+    for minute in (30, 31):
+        context = await built(
+            store, strategy(episodes=ON, memory=ON), system="Be brief. " * 600,
+            now=datetime(2026, 3, 1, 9, minute, tzinfo=UTC),
+        )  # fmt: skip
+        requests.append(context.to_anthropic()["system"])
+    one, other = requests
+    assert [part["text"] for part in (one[-1], other[-1])] == [
+        "Current time: 2026-03-01T09:30+00:00",
+        "Current time: 2026-03-01T09:31+00:00",
+    ]
+    assert one[:-1] == other[:-1]
+    assert [("cache_control" in part) for part in one] == [False, True, False]
+
+
+async def test_no_time_is_told_unless_given(store: Store) -> None:
+    """Nothing is read from the machine's clock; alone, the time is all of the system text."""
     await filled(store, talk(2))
-    context = await built(store, strategy(), system=system, now=now)
-    assert [b.text for b in context.of_kind("system")] == expected
+    assert (await built(store, strategy())).of_kind("system", "now") == ()
+    told = await built(store, strategy(), now=datetime(2026, 3, 1, 9, 30, tzinfo=UTC))
+    assert [b.text for b in told.of_kind("now")] == ["Current time: 2026-03-01T09:30+00:00"]
+    assert told.of_kind("system") == ()
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def _request(row: Row) -> Request:
 
 
 def _name(block: Mapping[str, Any], row: Row) -> str:
-    """Return what tells a block's text: its sources, or its words where those are stored with it."""
+    """Return what tells a block's text: its sources, or its words where they are stored with it."""
     asked = row["probe_id"] if block["kind"] == "question" else block.get("text")
     return json.dumps([block["kind"], block["artifacts"], block["seqs"], asked])
 

@@ -10,6 +10,7 @@ from typing import Any
 from ctxeng.context.budget import Section, fit, left_out
 from ctxeng.context.recent import FittedRecent, fit_recent
 from ctxeng.context.sections import finest_mix, frame_tokens, framed, priced
+from ctxeng.context.shortening import around_match
 from ctxeng.context.snapshot import Snapshot, SnapshotReader
 from ctxeng.core.artifacts import Artifact
 from ctxeng.core.context import Block, Context, LeftOut, LeftOutReason
@@ -19,6 +20,7 @@ from ctxeng.core.protocols import TokenCounter
 from ctxeng.core.settings import StrategySettings
 from ctxeng.core.windows import window_start
 from ctxeng.retrieval import Retrieval, Retriever
+from ctxeng.retrieval.analyser import analyse
 from ctxeng.store import Store
 
 MIN_CACHEABLE_TOKENS = 1024
@@ -100,7 +102,7 @@ class ContextBuilder:
         room = None if room is None else room - tail.tokens
         shown = {s for b in (*recent.kept, *tail.kept, *pinned) for s in b.message_seqs}
         found = await self._retrieve(snapshot, messages, question, raw, shown)
-        blocks, omitted = self._background(snapshot, found, shown, room)
+        blocks, omitted = self._background(snapshot, found, shown, room, question)
         return self._context(
             snapshot,
             fixed=fixed,
@@ -204,7 +206,12 @@ class ContextBuilder:
         )
 
     def _background(
-        self, snapshot: Snapshot, found: Retrieval | None, shown: set[int], room: int | None
+        self,
+        snapshot: Snapshot,
+        found: Retrieval | None,
+        shown: set[int],
+        room: int | None,
+        question: str,
     ) -> tuple[list[Block], list[LeftOut]]:
         """Return the compacted and retrieved blocks that fit, and what was left out."""
         budget = self._settings.budget
@@ -220,6 +227,7 @@ class ContextBuilder:
         episodes = [snapshot.made("episode", a) for a in usable if a.kind == "episode"]
         episodes = sorted(episodes, key=lambda b: -b.message_seqs[0])
         retrieved, duplicates = self._retrieved(snapshot, found, shown)
+        retrieved = self._cut_to_share(retrieved, room, question)
         sections = [
             Section(
                 name="summary",
@@ -267,6 +275,17 @@ class ContextBuilder:
                 seen.add(_normal(message.text))
                 blocks.append(block)
         return blocks, duplicates
+
+    def _cut_to_share(
+        self, blocks: Sequence[Block], room: int | None, question: str
+    ) -> list[Block]:
+        """Cut found messages that alone exceed the share to the words around the match."""
+        if room is None:
+            return list(blocks)
+        share = min(room, self._settings.budget.retrieved_tokens)
+        frame = frame_tokens(blocks[:1], self._count)
+        terms = analyse(question)
+        return [around_match(b, terms, share - frame, self._count) for b in blocks]
 
     def _context(
         self,

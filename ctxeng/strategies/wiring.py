@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ctxeng.compaction import Compactor
 from ctxeng.context import ContextBuilder
+from ctxeng.context.builder import MIN_CACHEABLE_TOKENS
 from ctxeng.core.protocols import Distiller, Embedder, Summariser, TokenCounter
 from ctxeng.core.settings import StrategySettings
 from ctxeng.retrieval import Indexer, Retriever
@@ -33,15 +34,26 @@ def wire(
     embedder: Embedder | None,
     counter: TokenCounter,
     replicate: int = 0,
+    min_cacheable_tokens: int = MIN_CACHEABLE_TOKENS,
 ) -> Parts:
-    """Return the parts of a strategy over one store."""
+    """Return the parts of a strategy over one store.
+
+    Args:
+        min_cacheable_tokens: the shortest prefix that the reader's provider caches.
+    """
     retriever = (
         Retriever(store, embedder, settings.retrieval) if settings.retrieval.enabled else None
     )
     return Parts(
         settings=settings,
         counter=counter,
-        builder=ContextBuilder(store, settings, counter=counter, retriever=retriever),
+        builder=ContextBuilder(
+            store,
+            settings,
+            counter=counter,
+            retriever=retriever,
+            min_cacheable_tokens=min_cacheable_tokens,
+        ),
         compactor=Compactor(
             store,
             settings,

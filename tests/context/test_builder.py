@@ -17,6 +17,7 @@ from ctxeng.core.protocols import Embedder
 from ctxeng.core.settings import StrategySettings
 from ctxeng.retrieval import Indexer, Retriever
 from ctxeng.store import Store
+from ctxeng.tokens import open_counter
 from tests.compaction.fakes import COUNTER, answer, artifact, call, say, talk
 
 ON = {"enabled": True}
@@ -530,3 +531,38 @@ async def test_messages_hidden_while_compaction_is_late_are_named(store: Store) 
     table = strategy(episodes=ON, compaction={"when_late": "window_only"})
     context = await built(store, table)
     assert missing(context) == [("tail", "late", (seq,)) for seq in range(8)]
+
+
+async def test_a_found_message_over_its_share_is_cut_around_the_match(
+    store: Store, embedder: Embedder
+) -> None:
+    """Not left out: the sentence that was asked for is shown, with a visible mark."""
+    filler = "The weather was mild and nobody minded the wait. " * 200
+    await filled(store, [say(0, f"{filler}The staging port is 8443. {filler}"), *talk(12)[1:]])
+    table = strategy(retrieval=ON, budget={"total_tokens": 9000, "retrieved_tokens": 200})
+    context = await searched(store, embedder, table, "What was the exact staging port?")
+    (found,) = [b for b in context.of_kind("retrieved") if b.message_seqs == (0,)]
+    assert "The staging port is 8443." in found.text
+    assert found.shortened
+    assert "[…cut…]" in found.text
+    assert found.tokens <= 200
+
+
+@pytest.mark.parametrize("name", ["heuristic", "cl100k", "o200k"])
+async def test_the_budget_holds_under_every_counter_of_the_strictest(
+    store: Store, name: str
+) -> None:
+    """Counted anew over the texts that are sent, by each counter alone."""
+    words = "予算は三千円です。 예산은 삼천 원입니다. The budget is 3,000 👩‍👩‍👧. "
+    messages = [say(i, words * (1 + i)) for i in range(20)]
+    await filled(store, messages, artifact("episode", 0, 5, text=words * 9))
+    table = strategy(
+        window={"tokens": 600, "min_messages": 2}, episodes=ON,
+        budget={"total_tokens": 1500, "reserve_tokens": 300},
+    )  # fmt: skip
+    counter = open_counter("heuristic+cl100k+o200k")
+    builder = ContextBuilder(store, table, counter=counter)
+    request = (await builder.build("c", ASK, system=words)).to_anthropic()
+    parts = [*request["system"], *(p for m in request["messages"] for p in m["content"])]
+    one = open_counter(name)
+    assert 600 < sum(one.count(part["text"]) for part in parts) <= 1200

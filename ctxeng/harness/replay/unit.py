@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from ctxeng.context.builder import MIN_CACHEABLE_TOKENS
 from ctxeng.core.artifacts import Artifact
 from ctxeng.core.calls import ModelClient
 from ctxeng.core.context import Context
@@ -18,6 +19,7 @@ from ctxeng.harness.replay.recording import (
     RecordingDistiller,
     RecordingSummariser,
 )
+from ctxeng.models.prices import price_of
 from ctxeng.store import Store
 from ctxeng.strategies.wiring import Parts, wire
 
@@ -72,6 +74,7 @@ async def play(
         embedder=plan.embedder,
         counter=plan.counter,
         replicate=replicate,
+        min_cacheable_tokens=_min_cacheable(plan.readers.reader_model),
     )
     await store.delete_conversation(conversation_id)
     await store.create_conversation(conversation_id, language=session.language)
@@ -157,3 +160,10 @@ async def _write_path(
 
 def _counted(messages: Sequence[Message], parts: Parts) -> list[Message]:
     return [replace(m, tokens=parts.counter.count(m.text)) for m in messages]
+
+
+def _min_cacheable(model: str) -> int:
+    """Return the shortest prefix that a model's provider caches, the usual one if unpublished."""
+    price = price_of(model)
+    known = None if price is None else price.min_cacheable_tokens
+    return MIN_CACHEABLE_TOKENS if known is None else known

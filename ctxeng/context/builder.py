@@ -12,8 +12,8 @@ from ctxeng.context.recent import FittedRecent, fit_recent
 from ctxeng.context.sections import finest_mix, frame_tokens, framed, priced
 from ctxeng.context.shortening import around_match
 from ctxeng.context.snapshot import Snapshot, SnapshotReader
-from ctxeng.core.artifacts import Artifact
-from ctxeng.core.context import Block, Context, LeftOut, LeftOutReason
+from ctxeng.core.artifacts import Artifact, ArtifactKind
+from ctxeng.core.context import Block, BlockKind, Context, LeftOut, LeftOutReason
 from ctxeng.core.errors import BudgetTooSmall
 from ctxeng.core.messages import Message
 from ctxeng.core.protocols import TokenCounter
@@ -88,7 +88,7 @@ class ContextBuilder:
         raw = self._raw(snapshot, messages)
         recent = fit_recent(
             [snapshot.raw("recent", m) for m in raw.recent],
-            room_tokens=room,
+            room_tokens=self._recent_room(snapshot, raw, room),
             min_messages=self._settings.window.min_messages,
             count=self._count,
         )
@@ -140,6 +140,21 @@ class ContextBuilder:
                 detail=f"reserve {budget.reserve_tokens}, question and system text {needed}",
             )
         return room
+
+    def _recent_room(self, snapshot: Snapshot, raw: _Raw, room: int | None) -> int | None:
+        """Return the window's share, and what the shares of the sections beside it leave.
+
+        While compaction is late, or where the conversation is kept raw, that is the whole room.
+        """
+        if room is None or raw.late or snapshot.head.keep_raw:
+            return room
+        budget, usable = self._settings.budget, self._usable(snapshot)
+        made = {a.artifact_id: snapshot.made(_KIND_OF[a.kind], a).tokens for a in usable}
+        memory = sum(made[a.artifact_id] for a in usable if a.kind == "memory")
+        claimed = min(budget.memory_tokens, memory)
+        claimed += min(budget.summary_tokens, sum(made.values()) - memory)
+        claimed += budget.retrieved_tokens if self._settings.retrieval.enabled else 0
+        return min(room, max(budget.recent_tokens, room - claimed))
 
     def _raw(self, snapshot: Snapshot, messages: Sequence[Message]) -> _Raw:
         """Split the history: recent window, uncovered tail before it, and what artifacts cover."""
@@ -325,6 +340,9 @@ class ContextBuilder:
         )
 
 
+_KIND_OF: Mapping[ArtifactKind, BlockKind] = {
+    "rolling": "summary", "node": "node", "episode": "episode", "memory": "memory",
+}  # fmt: skip
 _ORDER = ("system", "memory", "now", "node", "summary", "episode", "retrieved", "tail", "recent",
           "pinned", "question")  # fmt: skip
 

@@ -53,7 +53,9 @@ def cut_around(
     low = shared.index(max(shared))
     high = low + 1
     if count(MARK + sentences[low] + MARK) > room_tokens:
-        return shorten(sentences[low], room_tokens=room_tokens, count=count)
+        limit = min(room_tokens, count(sentences[low]) - 1)  # so that a mark is set in any case
+        cut = shorten(sentences[low], room_tokens=limit, count=count)
+        return cut if MARK.strip() in cut else MARK.strip()
     used = count(MARK + sentences[low] + MARK)
     backwards = True
     while True:

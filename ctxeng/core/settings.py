@@ -102,7 +102,12 @@ class RetrievalSettings(Section):
 
 
 class BudgetSettings(Section):
-    """Token budget. ``total_tokens = None``: no limit. Shares are the first article's."""
+    """Token budget. ``total_tokens = None``: no limit. Shares are the first article's.
+
+    ``recent_tokens`` is what the window keeps beside notes and found messages; it takes more where
+    their shares leave it. ``system_tokens`` is what the total foresees for the system text: that
+    text is never cut, and what it needs beyond that is taken from the other sections.
+    """
 
     total_tokens: int | None = Field(default=18000, ge=1)
     system_tokens: int = Field(default=2000, ge=0)

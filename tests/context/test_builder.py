@@ -566,3 +566,32 @@ async def test_the_budget_holds_under_every_counter_of_the_strictest(
     parts = [*request["system"], *(p for m in request["messages"] for p in m["content"])]
     one = open_counter(name)
     assert 600 < sum(one.count(part["text"]) for part in parts) <= 1200
+
+
+@pytest.mark.parametrize(
+    ("note", "recent_tokens", "least", "most", "shown"),
+    [
+        ("予算" * 500, 300, 350, 450, 1),  # a note of some 1,050 tokens stays beside the window
+        ("予算" * 500, 900, 800, 900, 0),  # the window's own share comes first
+        ("予算" * 50, 300, 1200, 1400, 1),  # what the note does not need flows to the window
+        ("", 300, 1300, 1500, 0),
+    ],
+)
+async def test_a_wide_window_leaves_the_notes_their_share(
+    store: Store, note: str, recent_tokens: int, least: int, most: int, shown: int
+) -> None:
+    """A window of 5,000 tokens in a budget of 1,500 and the question, summaries 1,200 of it."""
+    notes = [artifact("rolling", 0, 5, text=note)]
+    await filled(store, [say(i, "word " * 20) for i in range(120)], *notes)
+    table = strategy(
+        window={"tokens": 5000, "min_messages": 2}, rolling=ON,
+        budget={
+            "total_tokens": 1500 + ASK_TOKENS, "reserve_tokens": 0, "summary_tokens": 1200,
+            "recent_tokens": recent_tokens,
+        },
+    )  # fmt: skip
+    context = await built(store, table)
+    used = sum(block.tokens for block in context.of_kind("recent"))
+    assert least < used <= most
+    assert len(context.of_kind("summary")) == shown
+    assert context.tokens <= 1500 + ASK_TOKENS

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, replace
 
 from ctxeng.compaction import episodes, hierarchy, memory, rolling
 from ctxeng.compaction.state import State, StateReader
@@ -15,6 +15,8 @@ from ctxeng.core.settings import StrategySettings
 from ctxeng.store import Store
 
 MAX_RACES = 20
+KINDS: tuple[ArtifactKind, ...] = ("rolling", "node", "episode", "memory")
+REPLICATES_APART = 10_000  # between the attempts of a job that failed: each asks the model anew
 
 Step = Callable[[State], Awaitable[Artifact | None]]
 
@@ -68,8 +70,14 @@ class Compactor:
             window_tokens=window_tokens,
         )
 
-    async def run_due(self, conversation_id: str) -> CompactionReport:
+    async def run_due(
+        self, conversation_id: str, *, kinds: Collection[ArtifactKind] = KINDS, attempt: int = 0
+    ) -> CompactionReport:
         """Do all the compaction that is due, and return what was written and what failed.
+
+        Args:
+            kinds: only these.
+            attempt: how often this has failed before; a model is asked anew in each attempt.
 
         Each kind goes on until nothing is due or something fails; every step makes progress or
         ends the loop. A lost race reads the new state and looks again.
@@ -84,13 +92,23 @@ class Compactor:
             return CompactionReport(skipped="keep_raw")
         written: list[Artifact] = []
         failures: list[CompactionFailure] = []
-        for kind, step in self._steps():
-            state = await self._drain(kind, step, state, written, failures)
+        for kind, step in self._steps(attempt):
+            if kind in kinds:
+                state = await self._drain(kind, step, state, written, failures)
         return CompactionReport(written=tuple(written), failures=tuple(failures))
 
-    def _steps(self) -> list[tuple[ArtifactKind, Step]]:
+    async def is_memory_due(self, conversation_id: str) -> bool:
+        """Return whether enough new episodes wait to be distilled."""
+        if not (self._settings.compacts and self._settings.memory.enabled):
+            return False
+        state = await self._reader.load(conversation_id)
+        return not state.conversation.keep_raw and memory.due(state, self._tools) is not None
+
+    def _steps(self, attempt: int) -> list[tuple[ArtifactKind, Step]]:
         steps: list[tuple[ArtifactKind, Step]] = []
-        settings, store, tools = self._settings, self._store, self._tools
+        settings, store = self._settings, self._store
+        replicate = self._tools.replicate + attempt * REPLICATES_APART
+        tools = replace(self._tools, replicate=replicate)
         if settings.rolling.enabled:
             steps.append(("rolling", lambda s: rolling.step(store, s, tools)))
         if settings.hierarchy.enabled:

@@ -52,6 +52,7 @@ class ContextBuilder:
         self._settings = settings
         self._count = counter.count
         self._retriever = retriever
+        self._store = store
         self._reader = SnapshotReader(store, counter)
         self._min_cacheable_tokens = min_cacheable_tokens
 
@@ -103,6 +104,8 @@ class ContextBuilder:
         shown = {s for b in (*recent.kept, *tail.kept, *pinned) for s in b.message_seqs}
         found = await self._retrieve(snapshot, messages, question, raw, shown)
         blocks, omitted = self._background(snapshot, found, shown, room, question)
+        if as_of is None and self._settings.compacts:  # a prompt of production, now
+            self._store.note_build(conversation_id, as_of=snapshot.as_of, skipped=raw.late)
         return self._context(
             snapshot,
             fixed=fixed,
@@ -193,6 +196,8 @@ class ContextBuilder:
 
     def _usable(self, snapshot: Snapshot) -> list[Artifact]:
         settings = self._settings
+        if snapshot.head.keep_raw:
+            return []
         kinds = {
             "rolling": settings.rolling.enabled,
             "node": settings.hierarchy.enabled,

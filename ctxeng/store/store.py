@@ -20,7 +20,7 @@ from ctxeng.core.errors import StoreError
 from ctxeng.core.messages import JsonBlock, Message, Role
 from ctxeng.core.protocols import Vectors
 from ctxeng.store import artifacts as artifact_queries
-from ctxeng.store import embedded, index
+from ctxeng.store import builds, embedded, index, queue
 from ctxeng.store import messages as message_queries
 from ctxeng.store.index import Hit, IndexEntry
 from ctxeng.store.messages import Connection
@@ -64,10 +64,15 @@ class Store:
         pool: AsyncConnectionPool[Connection],
         *,
         capabilities: Capabilities,
+        dsn: str,
         workspace: Path | None,
+        enqueue: bool = False,
     ) -> None:
         self._pool = pool
         self._workspace = workspace
+        self._enqueues = enqueue
+        self._notes = builds.Notes(pool)
+        self.dsn = dsn
         self.capabilities = capabilities
 
     @classmethod
@@ -79,6 +84,7 @@ class Store:
         embedding: EmbeddingSpec | None = None,
         database: str | None = None,
         disposable: bool = False,
+        enqueue: bool = False,
         max_connections: int = 10,
     ) -> Store:
         """Open a database, bringing its schema up to date.
@@ -89,6 +95,7 @@ class Store:
             embedding: refuse an index that holds another embedder's vectors.
             database: name of a database on the embedded server (made when absent).
             disposable: the data may be lost on a crash (replays): commits do not wait for disk.
+            enqueue: save with every write the jobs that ``ctxeng worker`` does for it.
 
         Raises:
             StoreError: the server is unreachable or cannot be started.
@@ -114,12 +121,13 @@ class Store:
             )
             undo.push_async_callback(pool.close)
             with reachable():
-                capabilities = await prepare(pool, dsn, embedding)
+                capabilities = await prepare(pool, dsn, embedding, queue=enqueue)
             undo.pop_all()
-            return cls(pool, capabilities=capabilities, workspace=home)
+            return cls(pool, capabilities=capabilities, dsn=dsn, workspace=home, enqueue=enqueue)
 
     async def close(self) -> None:
         """Close the connections; the embedded server stops with its last user."""
+        await self._notes.flush()
         await self._pool.close()
         if self._workspace is not None:
             await asyncio.to_thread(embedded.detach, self._workspace)
@@ -154,6 +162,13 @@ class Store:
                 language=language,
                 meta=meta,
             )
+
+    async def has_conversation(self, conversation_id: str) -> bool:
+        """Return whether there is such a conversation."""
+        row = await self._one(
+            "SELECT 1 FROM conversations WHERE conversation_id = %s", conversation_id
+        )
+        return row is not None
 
     async def conversation(self, conversation_id: str) -> Conversation:
         """Return a conversation's head.
@@ -203,13 +218,15 @@ class Store:
         """Save messages in order, in one transaction; their seqs are assigned anew."""
         if not messages:
             return []
-        if len(messages) == 1:
+        if len(messages) == 1 and not self._enqueues:
             async with self._connection() as connection:
-                stored = await message_queries.append_one(connection, conversation_id, messages[0])
-            if stored is not None:
-                return [stored]
+                one = await message_queries.append_one(connection, conversation_id, messages[0])
+            if one is not None:
+                return [one]
         async with self._transaction() as connection:
-            return await message_queries.append(connection, conversation_id, messages)
+            stored = await message_queries.append(connection, conversation_id, messages)
+            await self._enqueue(connection, conversation_id)
+            return stored
 
     async def messages(
         self,
@@ -224,6 +241,11 @@ class Store:
             return await message_queries.read(
                 connection, conversation_id, from_seq=from_seq, to_seq=to_seq, as_of=as_of
             )
+
+    async def uncounted(self, conversation_id: str, *, limit: int = 256) -> list[Message]:
+        """Return the oldest messages that are stored without a token count."""
+        async with self._connection() as connection:
+            return await message_queries.uncounted(connection, conversation_id, limit=limit)
 
     async def set_tokens(self, conversation_id: str, tokens: Mapping[int, int]) -> None:
         """Store token counts by seq, for messages that were appended without one."""
@@ -246,6 +268,7 @@ class Store:
                 connection, conversation_id, seq, content=content, tokens=tokens
             )
             await self._taint(connection, conversation_id, seq, from_seq=last_seq)
+            await self._enqueue(connection, conversation_id)
             return edited
 
     async def redact_message(self, conversation_id: str, seq: int) -> None:
@@ -254,13 +277,30 @@ class Store:
             await message_queries.redact(connection, conversation_id, seq)
             tainted = await self._taint(connection, conversation_id, seq)
             await artifact_queries.blank(connection, tainted)
+            await self._enqueue(connection, conversation_id)
+
+    async def set_keep_raw(self, conversation_id: str, keep_raw: bool = True) -> None:
+        """Mark a conversation whose exact wording matters: it is not compacted any more.
+
+        What was written before stays on record, and prompts do not use it while the mark stands.
+        """
+        async with self._transaction() as connection:
+            await message_queries.check_unedited(connection, conversation_id, None)
+            await connection.execute(
+                "UPDATE conversations SET keep_raw = %s, stamp = stamp + 1 "
+                "WHERE conversation_id = %s",
+                (keep_raw, conversation_id),
+            )
+            await self._enqueue(connection, conversation_id)
 
     async def delete_conversation(self, conversation_id: str) -> None:
-        """Remove a conversation and everything made from it."""
+        """Remove a conversation, everything made from it, and its jobs."""
         async with self._transaction() as connection:
             await connection.execute(
                 "DELETE FROM conversations WHERE conversation_id = %s", (conversation_id,)
             )
+            if self._enqueues:
+                await queue.drop(connection, [conversation_id])
 
     async def delete_user(self, user_id: str) -> list[str]:
         """Remove all of a user's conversations and memories; return the conversation ids."""
@@ -429,7 +469,39 @@ class Store:
                 connection, conversation_id, text, as_of=as_of, limit=limit, exclude=exclude
             )
 
+    # jobs, and what production did
+
+    async def defer(self, conversation_ids: Sequence[str], tasks: Sequence[queue.Task]) -> None:
+        """Let tasks wait for conversations; the store must have been opened with ``enqueue``."""
+        async with self._transaction() as connection:
+            for conversation_id in conversation_ids:
+                await queue.enqueue(connection, conversation_id, tasks)
+
+    async def backlog(self) -> list[queue.Backlog]:
+        """Return what waits, runs and has failed, by task."""
+        async with self._connection() as connection:
+            return await queue.backlog(connection)
+
+    async def live_workers(self) -> int:
+        """Return how many workers have been heard of within half a minute."""
+        async with self._connection() as connection:
+            return await queue.live_workers(connection)
+
+    def note_build(self, conversation_id: str, *, as_of: int, skipped: Sequence[str]) -> None:
+        """Note that production built a prompt, and which compactions were late; does not wait."""
+        self._notes.add(conversation_id, as_of, skipped)
+
+    async def skip_rates(self, *, hours: float = 24) -> builds.SkipRates:
+        """Return how many prompts of the last hours were built while compaction was late."""
+        await self._notes.flush()
+        async with self._connection() as connection:
+            return await builds.skip_rates(connection, hours=hours)
+
     # inside
+
+    async def _enqueue(self, connection: Connection, conversation_id: str) -> None:
+        if self._enqueues:
+            await queue.enqueue(connection, conversation_id, queue.ON_WRITE)
 
     async def _taint(
         self, connection: Connection, conversation_id: str, seq: int, *, from_seq: int | None = None

@@ -14,7 +14,7 @@ import pytest
 from ctxeng.core.errors import EmbedderMismatch, StoreError
 from ctxeng.store import EmbeddingSpec, Store, embedded
 from ctxeng.store.migrations import LATEST
-from tests.store.examples import artifact, conversation_of, entry, unit
+from tests.store.examples import artifact, conversation_of, entry, unit, with_vectors
 
 HASHING = EmbeddingSpec(embedder_id="hashing-384", dimensions=384)
 
@@ -267,6 +267,7 @@ async def test_a_conversation_is_made_by_its_first_message(store: Store) -> None
     assert (head.user_id, head.keep_raw, head.language, head.last_seq) == (None, False, "und", 0)
 
 
+@with_vectors
 async def test_conversations_do_not_see_each_other(store: Store) -> None:
     """Ids that differ by case, accents, spaces or pattern characters are different conversations."""
     names = ["c", "C", "c ", "ç", "%", "_", "c/episode", "'", "", "予算", "예산"]

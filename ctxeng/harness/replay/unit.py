@@ -21,6 +21,7 @@ from ctxeng.harness.replay.recording import (
 )
 from ctxeng.models.prices import price_of
 from ctxeng.store import Store
+from ctxeng.strategies import jobs
 from ctxeng.strategies.wiring import Parts, wire
 
 
@@ -83,7 +84,7 @@ async def play(
     )
     broken = next((f for f in failures if f.is_model_error), None)
     if arm.settings.retrieval.enabled:
-        await parts.indexer.index_due(conversation_id)
+        await jobs.index(parts, conversation_id)
     return Played(
         conversation_id=conversation_id,
         parts=parts,
@@ -148,11 +149,12 @@ async def _write_path(
     for message in _counted(session.messages, parts):
         await store.append_many(name, [message])
         on_append(message.seq)
-        report = await parts.compactor.run_due(name)
+        reports = (await jobs.compact(parts, name), await jobs.remember(parts, name))
         failures += [
             _Failure(
                 kind=f.kind, reason=f.reason, at_seq=message.seq, is_model_error=f.is_model_error
             )
+            for report in reports
             for f in report.failures
         ]
     return failures

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from ctxeng.cli.app import EXIT_FOUND, app, workspace
+from ctxeng.cli.app import EXIT_FOUND, app, printable, workspace
 
 if TYPE_CHECKING:
     from ctxeng.cli.production import Production
@@ -55,6 +55,29 @@ def worker(
 
 
 @app.command()
+def reprocess(
+    strategy: StrategyOption = "hybrid",
+    settings: SettingsOption = None,
+    model: ModelOption = "offline",
+    embedder: EmbedderOption = "minilm",
+    conversation: Annotated[
+        list[str] | None, typer.Option(help="Only this conversation; may be given again.")
+    ] = None,
+    now: Annotated[bool, typer.Option("--now", help="Do it here, not in a worker.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only name them.")] = False,
+) -> None:
+    """Rebuild what another model or an older prompt wrote; the old stays until the new is whole."""
+    from ctxeng.cli.production import Production
+
+    wanted = Production(strategy=strategy, settings=settings, model=model, embedder=embedder)
+    failures = asyncio.run(
+        _reprocess(workspace(), wanted, only=conversation, now=now, dry_run=dry_run)
+    )
+    if failures:
+        raise typer.Exit(EXIT_FOUND)
+
+
+@app.command()
 def status(
     hours: Annotated[float, typer.Option(min=0, help="Span of the skip rate.")] = 24.0,
     max_skip_rate: Annotated[
@@ -83,11 +106,39 @@ async def _work(home: Path, wanted: Production, options: WorkerOptions) -> None:
     from ctxeng.strategies.jobs import open_worker
 
     async with opened(home, wanted) as (store, parts):
-        running = open_worker(store, parts, options)
+        running = open_worker(store, parts, options, model=wanted.model)
         for name in (signal.SIGINT, signal.SIGTERM):
             with contextlib.suppress(NotImplementedError):  # no signal handlers on Windows
                 asyncio.get_running_loop().add_signal_handler(name, running.stop)
         await running.run()
+
+
+async def _reprocess(
+    home: Path, wanted: Production, *, only: list[str] | None, now: bool, dry_run: bool
+) -> int:
+    """Return how many conversations could not be rebuilt."""
+    from ctxeng.cli.production import opened
+    from ctxeng.strategies import jobs
+
+    failures = 0
+    async with opened(home, wanted) as (store, parts):
+        found = await jobs.outdated(store, model=wanted.model)
+        names = [name for name in found if only is None or name in only]
+        if not (now or dry_run):
+            await store.defer(names, ["reprocess"])
+        for name in names:
+            told = "waits for a worker"
+            if dry_run:
+                told = "would be rebuilt"
+            elif now:
+                report = await jobs.reprocess(parts, name, model=wanted.model)
+                failures += bool(report.failures)
+                told = f"{len(report.written)} artifacts rebuilt"
+                if report.failures:
+                    told = f"not rebuilt: {report.failures[0].reason}"
+            typer.echo(printable(f"{name}: {told}"))
+    typer.echo(f"{len(names)} conversations are out of date")
+    return failures
 
 
 async def _status(home: Path, hours: float) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from ctxeng.compaction.compactor import CompactionReport, Compactor
 from ctxeng.compaction.models import ModelDistiller, ModelSummariser
 from ctxeng.compaction.prompts import prompts_hash
+from ctxeng.compaction.reprocess import is_made_otherwise
 from ctxeng.compaction.verbatim import VerbatimDistiller, VerbatimSummariser
 
 __all__ = [
@@ -12,5 +13,6 @@ __all__ = [
     "ModelSummariser",
     "VerbatimDistiller",
     "VerbatimSummariser",
+    "is_made_otherwise",
     "prompts_hash",
 ]

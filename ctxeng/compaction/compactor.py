@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 
-from ctxeng.compaction import episodes, hierarchy, memory, rolling
+from ctxeng.compaction import episodes, hierarchy, memory, reprocess, rolling
 from ctxeng.compaction.state import State, StateReader
 from ctxeng.compaction.writing import Tools
 from ctxeng.core.artifacts import Artifact, ArtifactKind
@@ -97,6 +97,32 @@ class Compactor:
                 state = await self._drain(kind, step, state, written, failures)
         return CompactionReport(written=tuple(written), failures=tuple(failures))
 
+    async def reprocess(
+        self, conversation_id: str, is_outdated: reprocess.Outdated, *, attempt: int = 0
+    ) -> CompactionReport:
+        """Rebuild what is outdated, and what was made from it, from the raw messages.
+
+        The old artifacts stay in use until the new generation is whole; where a guard refuses part
+        of it, nothing is replaced. A lost race begins anew.
+        """
+        tools = self._attempt(attempt)
+        for _ in range(MAX_RACES):
+            state = await self._reader.load(conversation_id)
+            if state.conversation.keep_raw:
+                return CompactionReport(skipped="keep_raw")
+            try:
+                made = await reprocess.rebuilt(state, tools, self._distiller, is_outdated)
+                await self._store.insert_generation(made, read_at_stamp=state.conversation.stamp)
+            except Conflict:
+                continue
+            except LimitReached:
+                raise
+            except (CompactionFailed, ModelError) as error:
+                return CompactionReport(failures=(_failure("episode", error),))
+            return CompactionReport(written=tuple(made))
+        lost = CompactionFailure(kind="episode", reason="lost_race")
+        return CompactionReport(failures=(lost,))
+
     async def is_memory_due(self, conversation_id: str) -> bool:
         """Return whether enough new episodes wait to be distilled."""
         if not (self._settings.compacts and self._settings.memory.enabled):
@@ -106,9 +132,7 @@ class Compactor:
 
     def _steps(self, attempt: int) -> list[tuple[ArtifactKind, Step]]:
         steps: list[tuple[ArtifactKind, Step]] = []
-        settings, store = self._settings, self._store
-        replicate = self._tools.replicate + attempt * REPLICATES_APART
-        tools = replace(self._tools, replicate=replicate)
+        settings, store, tools = self._settings, self._store, self._attempt(attempt)
         if settings.rolling.enabled:
             steps.append(("rolling", lambda s: rolling.step(store, s, tools)))
         if settings.hierarchy.enabled:
@@ -118,6 +142,10 @@ class Compactor:
         if settings.memory.enabled:
             steps.append(("memory", lambda s: memory.step(store, s, tools, self._distiller)))
         return steps
+
+    def _attempt(self, attempt: int) -> Tools:
+        replicate = self._tools.replicate + attempt * REPLICATES_APART
+        return replace(self._tools, replicate=replicate)
 
     async def _drain(
         self,

@@ -42,9 +42,15 @@ async def step(
     planned = due(state, tools, embedder)
     if planned is None:
         return None
-    start, end = planned
+    artifact = await write(state, tools, *planned)
+    await store.insert_nodes([artifact], read_at_stamp=state.conversation.stamp)
+    return artifact
+
+
+async def write(state: State, tools: Tools, start: int, end: int) -> Artifact:
+    """Return the next generation of an episode (end exclusive); nothing is stored."""
     read_from = overlap_start(state, start, tools.settings.episodes.overlap)
-    artifact = await write_summary(
+    return await write_summary(
         state,
         tools,
         SummaryTask(
@@ -60,8 +66,6 @@ async def step(
         read_from=read_from,
         read_to=end - 1,
     )
-    await store.insert_nodes([artifact], read_at_stamp=state.conversation.stamp)
-    return artifact
 
 
 def overlap_start(state: State, start: int, overlap: int) -> int:

@@ -47,7 +47,21 @@ async def step(store: Store, state: State, tools: Tools, distiller: Distiller) -
     planned = due(state, tools)
     if planned is None:
         return None
-    previous, episodes = planned
+    snapshot = await write(state, tools, distiller, *planned)
+    await store.insert_memory(
+        snapshot, expected_version=snapshot.version - 1, read_at_stamp=state.conversation.stamp
+    )
+    return snapshot
+
+
+async def write(
+    state: State,
+    tools: Tools,
+    distiller: Distiller,
+    previous: Artifact | None,
+    episodes: Sequence[Artifact],
+) -> Artifact:
+    """Return the next snapshot: the previous one with episodes folded in; nothing is stored."""
     answer = await distiller.distil(
         DistillTask(
             previous=previous.items if previous is not None else (),
@@ -58,11 +72,7 @@ async def step(store: Store, state: State, tools: Tools, distiller: Distiller) -
             replicate=tools.replicate,
         )
     )
-    snapshot = _snapshot(state, tools, distiller, answer, previous, episodes)
-    await store.insert_memory(
-        snapshot, expected_version=snapshot.version - 1, read_at_stamp=state.conversation.stamp
-    )
-    return snapshot
+    return _snapshot(state, tools, distiller, answer, previous, episodes)
 
 
 def is_temporary(text: str) -> bool:

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import psycopg
 from psycopg.types.json import Jsonb
@@ -22,6 +22,9 @@ from psycopg.types.json import Jsonb
 from ctxeng.core.errors import InputError, LimitReached, StoreError
 from ctxeng.store.messages import Connection
 from ctxeng.store.migrations import LOCK
+
+if TYPE_CHECKING:
+    import procrastinate.worker
 
 Task = Literal["tokens", "index", "compact", "memory", "reprocess"]
 ON_WRITE: tuple[Task, ...] = ("tokens", "index", "compact")
@@ -45,14 +48,19 @@ _ENQUEUE = """
     ON CONFLICT (queueing_lock) WHERE status = 'todo'
     DO UPDATE SET queue_name = EXCLUDED.queue_name
 """
-# Jobs of workers that have died wait again; one that has a successor waiting already is dropped.
+# Jobs that nobody is at wait again; one that has a successor waiting already is dropped. Their
+# workers have died, or it is this one and its word that it began or ended them was lost on the way.
 _DEAD = """
     WITH dead AS (
         SELECT job.id FROM procrastinate_jobs job
         LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
         WHERE job.status = 'doing' AND job.queue_name = %(queue)s
         AND (worker.id IS NULL
-             OR worker.last_heartbeat < now() - make_interval(secs => %(stalled)s))
+             OR worker.last_heartbeat < now() - make_interval(secs => %(stalled)s)
+             OR (worker.id = %(mine)s AND job.id <> ALL(%(at_work)s::bigint[]) AND NOT EXISTS (
+                     SELECT 1 FROM procrastinate_events event
+                     WHERE event.job_id = job.id AND event.type = 'started'
+                     AND event.at >= now() - make_interval(secs => %(stalled)s))))
         FOR UPDATE OF job SKIP LOCKED
     )
 """
@@ -90,12 +98,14 @@ class WorkerOptions:
         concurrency: conversations in work at once.
         once: stop when nothing is left to do, instead of waiting for more.
         poll_seconds: the longest wait until a job is seen whose notice was lost.
+        listen: hear of new jobs at once; a pooler between us and the server may not allow it.
         heartbeat_seconds, stalled_seconds: a worker that has not been heard of for so long is
             dead, and its jobs are taken over.
     """
 
     concurrency: int = 1
     once: bool = False
+    listen: bool = True
     poll_seconds: float = 5.0
     heartbeat_seconds: float = 5.0
     stalled_seconds: float = 30.0
@@ -212,12 +222,13 @@ class Worker:
 
         self._options = options
         self._stop = asyncio.Event()
+        self._at_work: set[int] = set()
         self._connector = PsycopgConnector(
             conninfo=dsn, min_size=1, max_size=options.concurrency + 3, timeout=30
         )
         self._app = App(connector=self._connector)
         for name, job in jobs.items():
-            self._app.task(name=name, queue=QUEUE)(self._guarded(name, job))
+            self._app.task(name=name, queue=QUEUE, pass_context=True)(self._guarded(name, job))
 
     def stop(self) -> None:
         """Let running jobs end, then leave."""
@@ -248,22 +259,11 @@ class Worker:
 
     async def _serve(self) -> bool:
         """Run jobs; return whether the work is done, False when the connection was lost."""
-        options = self._options
-        await self._revive_dead()
-        working = asyncio.create_task(
-            self._app.run_worker_async(
-                queues=[QUEUE],
-                concurrency=options.concurrency,
-                wait=not options.once,
-                fetch_job_polling_interval=options.poll_seconds,
-                update_heartbeat_interval=options.heartbeat_seconds,
-                stalled_worker_timeout=options.stalled_seconds,
-                delete_jobs="successful",
-                install_signal_handlers=False,
-            )
-        )
+        worker = self._procrastinator()
+        await self._revive_dead(None)
+        working = asyncio.create_task(worker.run())  # type: ignore[no-untyped-call]
         stopping = asyncio.create_task(self._stop.wait())
-        caring = asyncio.create_task(self._care())
+        caring = asyncio.create_task(self._care(worker))
         try:
             await asyncio.wait({working, stopping, caring}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -273,17 +273,39 @@ class Worker:
         for result in (ended[0], ended[2]):
             if isinstance(result, Exception):
                 raise result
-        return self._stop.is_set() or (options.once and not await self._is_anything_due())
+        return self._stop.is_set() or (self._options.once and not await self._is_anything_due())
 
-    async def _care(self) -> None:
-        """Take over the jobs of dead workers, and forget jobs that ended long ago."""
+    def _procrastinator(self) -> procrastinate.worker.Worker:
+        from procrastinate.worker import Worker as Procrastinator
+
+        options = self._options
+        return Procrastinator(
+            self._app,
+            queues=[QUEUE],
+            concurrency=options.concurrency,
+            wait=not options.once,
+            listen_notify=options.listen,
+            fetch_job_polling_interval=options.poll_seconds,
+            update_heartbeat_interval=options.heartbeat_seconds,
+            stalled_worker_timeout=options.stalled_seconds,
+            delete_jobs="successful",
+            install_signal_handlers=False,
+        )
+
+    async def _care(self, worker: procrastinate.worker.Worker) -> None:
+        """Take over the jobs nobody is at, and forget jobs that ended long ago."""
         while True:
             await asyncio.sleep(max(self._options.stalled_seconds / 2, 0.1))
-            await self._revive_dead()
+            await self._revive_dead(worker.worker_id)
             await self._app.job_manager.delete_old_jobs(nb_hours=KEPT_HOURS, include_failed=True)
 
-    async def _revive_dead(self) -> None:
-        arguments = {"queue": QUEUE, "stalled": self._options.stalled_seconds}
+    async def _revive_dead(self, mine: int | None) -> None:
+        arguments: dict[str, Any] = {
+            "queue": QUEUE,
+            "stalled": self._options.stalled_seconds,
+            "mine": mine,
+            "at_work": sorted(self._at_work),
+        }
         for statement in (_DROP_DEAD, _REVIVE_DEAD):
             with contextlib.suppress(_taken()):  # somebody enqueued a successor just now
                 await self._connector.execute_query_async(statement, **arguments)
@@ -297,7 +319,10 @@ class Worker:
         return bool(row["due"])
 
     def _guarded(self, name: Task, job: Job) -> Callable[..., Awaitable[None]]:
-        async def run(conversation_id: str, attempt: int = 0) -> None:
+        async def run(
+            context: procrastinate.JobContext, conversation_id: str, attempt: int = 0
+        ) -> None:
+            self._at_work.add(context.job.id or 0)
             try:
                 await job(conversation_id, attempt)
             except (LimitReached, InputError):
@@ -306,6 +331,8 @@ class Worker:
                 if attempt + 1 < MAX_ATTEMPTS:
                     await self._again(name, conversation_id, attempt)
                 raise
+            finally:
+                self._at_work.discard(context.job.id or 0)
 
         return run
 

@@ -20,7 +20,7 @@ from ctxeng.core.errors import StoreError
 from ctxeng.core.messages import JsonBlock, Message, Role
 from ctxeng.core.protocols import Vectors
 from ctxeng.store import artifacts as artifact_queries
-from ctxeng.store import builds, embedded, index, queue
+from ctxeng.store import audit, builds, embedded, index, queue
 from ctxeng.store import messages as message_queries
 from ctxeng.store.index import Hit, IndexEntry
 from ctxeng.store.messages import Connection
@@ -369,6 +369,24 @@ class Store:
         async with self._transaction() as connection:
             await artifact_queries.insert_nodes(connection, artifacts, read_at_stamp=read_at_stamp)
 
+    async def insert_generation(
+        self, artifacts: Sequence[Artifact], *, read_at_stamp: int | None = None
+    ) -> None:
+        """Insert what replaces older generations, children first, all or none.
+
+        The old ones stay visible up to the moment the new ones are; raises Conflict when something
+        was written meanwhile that the new ones do not know. ``read_at_stamp``: as above.
+        """
+        async with self._transaction() as connection:
+            await artifact_queries.insert_generation(
+                connection, artifacts, read_at_stamp=read_at_stamp
+            )
+
+    async def makers(self) -> list[artifact_queries.Maker]:
+        """Return by whom the current artifacts of every conversation were made."""
+        async with self._connection() as connection:
+            return await artifact_queries.makers(connection)
+
     async def mark_stale(self, artifact_ids: Sequence[str]) -> None:
         """Mark artifacts as no longer true to their source, as of any seq."""
         async with self._transaction() as connection:
@@ -496,6 +514,11 @@ class Store:
         await self._notes.flush()
         async with self._connection() as connection:
             return await builds.skip_rates(connection, hours=hours)
+
+    async def verify(self) -> list[audit.Finding]:
+        """Return what is not as it must be; empty for a sound database."""
+        async with self._connection() as connection:
+            return await audit.findings(connection, vectors=self.capabilities.vector)
 
     # inside
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ctxeng.compaction import CompactionReport
+from ctxeng.compaction import CompactionReport, is_made_otherwise
 from ctxeng.core.artifacts import ArtifactKind
 from ctxeng.core.errors import CompactionFailed
 from ctxeng.store import Store
@@ -41,13 +41,41 @@ async def remember(parts: Parts, conversation_id: str, *, attempt: int = 0) -> C
     return await parts.compactor.run_due(conversation_id, kinds=MEMORY, attempt=attempt)
 
 
-def open_worker(store: Store, parts: Parts, options: WorkerOptions) -> Worker:
-    """Return a worker that does every task of one strategy, over the store's database."""
+async def reprocess(
+    parts: Parts, conversation_id: str, *, model: str, attempt: int = 0
+) -> CompactionReport:
+    """Rebuild what another model than ``model`` or an older prompt wrote."""
+    return await parts.compactor.reprocess(
+        conversation_id,
+        lambda a: is_made_otherwise(a.kind, a.model, a.prompt_hash, wanted=model),
+        attempt=attempt,
+    )
+
+
+async def outdated(store: Store, *, model: str) -> list[str]:
+    """Return the conversations that :func:`reprocess` would change, in order."""
+    found = {
+        made.conversation_id
+        for made in await store.makers()
+        if is_made_otherwise(made.kind, made.model, made.prompt_hash, wanted=model)
+    }
+    return sorted(found)
+
+
+def open_worker(
+    store: Store, parts: Parts, options: WorkerOptions, *, model: str = "offline"
+) -> Worker:
+    """Return a worker that does every task of one strategy, over the store's database.
+
+    Args:
+        model: what summarises now; artifacts of another are out of date.
+    """
     tasks: dict[Task, Job] = {
         "tokens": partial(_tokens_job, store, parts),
         "index": partial(_index_job, parts),
         "compact": partial(_compact_job, store, parts),
         "memory": partial(_memory_job, parts),
+        "reprocess": partial(_reprocess_job, parts, model),
     }
     return Worker(
         store.dsn, {name: partial(_if_there, store, job) for name, job in tasks.items()}, options
@@ -82,6 +110,10 @@ async def _compact_job(store: Store, parts: Parts, conversation_id: str, attempt
 
 async def _memory_job(parts: Parts, conversation_id: str, attempt: int) -> None:
     _raise_failures(await remember(parts, conversation_id, attempt=attempt))
+
+
+async def _reprocess_job(parts: Parts, model: str, conversation_id: str, attempt: int) -> None:
+    _raise_failures(await reprocess(parts, conversation_id, model=model, attempt=attempt))
 
 
 def _raise_failures(report: CompactionReport) -> None:

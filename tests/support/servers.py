@@ -51,6 +51,7 @@ class PlainServer:
                 return
             except psycopg.OperationalError:
                 os.sched_yield()
+        raise RuntimeError(f"the server has left with {self._process.returncode}")
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """Stop the server: SIGINT orderly, SIGQUIT as in a crash."""

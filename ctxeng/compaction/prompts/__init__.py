@@ -28,6 +28,12 @@ def prompt_id(name: str) -> str:
     return f"{name}@{VERSIONS[name]}"
 
 
+@lru_cache(maxsize=8)
+def prompt_hash(name: str) -> str:
+    """Return a short hash of one prompt and its version: what it wrote before is out of date."""
+    return hashlib.sha256(f"{prompt_id(name)}\0{prompt_text(name)}".encode()).hexdigest()[:12]
+
+
 @lru_cache(maxsize=1)
 def prompts_hash() -> str:
     """Return a short hash over all prompts and versions; it changes when any of them does."""

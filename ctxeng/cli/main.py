@@ -22,6 +22,7 @@ COMMANDS = (
     "retrieval_commands",
     "token_commands",
     "work_commands",
+    "db_commands",
 )
 
 

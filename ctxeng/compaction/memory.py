@@ -70,6 +70,7 @@ async def write(
             speakers=state.speakers,
             language=state.conversation.language,
             replicate=tools.replicate,
+            conversation_id=state.conversation_id,
         )
     )
     return _snapshot(state, tools, distiller, answer, previous, episodes)

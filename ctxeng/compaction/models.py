@@ -60,6 +60,7 @@ class ModelSummariser:
             prompt_id=prompt_id(task.kind),
             replicate=task.replicate,
             extra=self._extra,
+            subject=task.conversation_id,
         )
 
 
@@ -108,6 +109,7 @@ class ModelDistiller:
             prompt_id=prompt_id("memory"),
             replicate=task.replicate,
             extra=self._extra,
+            subject=task.conversation_id,
         )
 
 

@@ -50,7 +50,8 @@ async def write_summary(
         CompactionFailed: a guard refused the summary.
         ModelError: the call failed.
     """
-    summary, meta = await _guarded(tools, replace(task, replicate=tools.replicate))
+    task = replace(task, replicate=tools.replicate, conversation_id=state.conversation_id)
+    summary, meta = await _guarded(tools, task)
     from_seq, to_seq = task.core_from_seq, task.core_to_seq
     return Artifact(
         artifact_id=f"{state.conversation_id}/{kind}/{level}/{from_seq}-{to_seq}/v{version}",

@@ -78,6 +78,7 @@ class SummaryTask:
     language: str = "und"
     level: int = 0
     replicate: int = 0
+    conversation_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +116,7 @@ class DistillTask:
     speakers: tuple[str, ...] = ()
     language: str = "und"
     replicate: int = 0
+    conversation_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from ctxeng.core.errors import StoreError
 from ctxeng.core.messages import JsonBlock, Message, Role
 from ctxeng.core.protocols import Vectors
 from ctxeng.store import artifacts as artifact_queries
-from ctxeng.store import audit, builds, embedded, index, queue
+from ctxeng.store import audit, builds, deletion, embedded, index, queue
 from ctxeng.store import messages as message_queries
 from ctxeng.store.index import Hit, IndexEntry
 from ctxeng.store.messages import Connection
@@ -303,12 +303,12 @@ class Store:
                 await queue.drop(connection, [conversation_id])
 
     async def delete_user(self, user_id: str) -> list[str]:
-        """Remove all of a user's conversations and memories; return the conversation ids."""
+        """Remove a user's conversations and all that was made from them; return their ids.
+
+        Hashes stay, by which :meth:`verify` recognises words that are quoted elsewhere.
+        """
         async with self._transaction() as connection:
-            cursor = await connection.execute(
-                "DELETE FROM conversations WHERE user_id = %s RETURNING conversation_id", (user_id,)
-            )
-            return [row[0] for row in await cursor.fetchall()]
+            return await deletion.delete_user(connection, user_id)
 
     # artifacts
 
@@ -518,7 +518,19 @@ class Store:
     async def verify(self) -> list[audit.Finding]:
         """Return what is not as it must be; empty for a sound database."""
         async with self._connection() as connection:
-            return await audit.findings(connection, vectors=self.capabilities.vector)
+            found = await audit.findings(connection, vectors=self.capabilities.vector)
+            known = await deletion.deleted_words(connection)
+            return [*found, *await deletion.remains(connection, known)]
+
+    async def deleted_words(self) -> frozenset[int]:
+        """Return what the words of deleted users are recognised by."""
+        async with self._connection() as connection:
+            return await deletion.deleted_words(connection)
+
+    async def forget_deletions(self) -> int:
+        """Remove the fingerprints of deleted words; return how many deletions they were of."""
+        async with self._transaction() as connection:
+            return await deletion.forget(connection)
 
     # inside
 

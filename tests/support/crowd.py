@@ -41,7 +41,7 @@ def crowd_parts(store: Store) -> Parts:
             "hybrid",
             {
                 "window": {"tokens": 0, "min_messages": 0},
-                "rolling": {"threshold_tokens": 4},
+                "rolling": {"threshold_tokens": 1},
                 "episodes": {"size": 2, "overlap": 1},
                 "hierarchy": {"chunk_messages": 2, "fan_in": 2, "levels": 3},
                 "memory": {"every_episodes": 2},

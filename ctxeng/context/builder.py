@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxeng.context.budget import Section, fit, left_out
 from ctxeng.context.recent import FittedRecent, fit_recent
-from ctxeng.context.sections import finest_mix, frame_tokens, framed, priced
+from ctxeng.context.sections import finest_mix, frame_tokens, framed, priced, shared_block
 from ctxeng.context.shortening import around_match
 from ctxeng.context.snapshot import Snapshot, SnapshotReader
 from ctxeng.core.artifacts import Artifact, ArtifactKind
@@ -19,7 +19,7 @@ from ctxeng.core.messages import Message
 from ctxeng.core.protocols import TokenCounter
 from ctxeng.core.settings import StrategySettings
 from ctxeng.core.windows import window_start
-from ctxeng.retrieval import Retrieval, Retriever
+from ctxeng.retrieval import Retrieval, Retriever, SharedMemories
 from ctxeng.retrieval.analyser import analyse
 from ctxeng.store import Store
 
@@ -47,11 +47,13 @@ class ContextBuilder:
         *,
         counter: TokenCounter,
         retriever: Retriever | None = None,
+        memories: SharedMemories | None = None,
         min_cacheable_tokens: int = MIN_CACHEABLE_TOKENS,
     ) -> None:
         self._settings = settings
         self._count = counter.count
         self._retriever = retriever
+        self._memories = memories if settings.memory.cross_conversation else None
         self._store = store
         self._reader = SnapshotReader(store, counter)
         self._min_cacheable_tokens = min_cacheable_tokens
@@ -103,7 +105,8 @@ class ContextBuilder:
         room = None if room is None else room - tail.tokens
         shown = {s for b in (*recent.kept, *tail.kept, *pinned) for s in b.message_seqs}
         found = await self._retrieve(snapshot, messages, question, raw, shown)
-        blocks, omitted = self._background(snapshot, found, shown, room, question)
+        shared = await self._shared(snapshot, question, as_of)
+        blocks, omitted = self._background(snapshot, found, shown, room, shared, question)
         if as_of is None and self._settings.compacts:  # a prompt of production, now
             self._store.note_build(conversation_id, as_of=snapshot.as_of, skipped=raw.late)
         return self._context(
@@ -225,12 +228,21 @@ class ContextBuilder:
             exclude_seqs=shown,
         )
 
+    async def _shared(self, snapshot: Snapshot, question: str, as_of: int | None) -> list[Block]:
+        """Return what other conversations remember of the user, one block an item."""
+        if self._memories is None:
+            return []
+        until = None if as_of is None else snapshot.as_of
+        found = await self._memories.relevant(snapshot.head, question, as_of=until)
+        return [shared_block(memory, self._count) for memory in found]
+
     def _background(
         self,
         snapshot: Snapshot,
         found: Retrieval | None,
         shown: set[int],
         room: int | None,
+        shared: Sequence[Block],
         question: str,
     ) -> tuple[list[Block], list[LeftOut]]:
         """Return the compacted and retrieved blocks that fit, and what was left out."""
@@ -248,6 +260,8 @@ class ContextBuilder:
         episodes = sorted(episodes, key=lambda b: -b.message_seqs[0])
         retrieved, duplicates = self._retrieved(snapshot, found, shown)
         retrieved = self._cut_to_share(retrieved, room, question)
+        own = {_normal(line) for b in memory for line in b.text.splitlines()}
+        memory += [b for b in shared if _normal(b.text) not in own]
         sections = [
             Section(
                 name="summary",
@@ -362,7 +376,11 @@ def _in_prompt_order(blocks: Sequence[Block]) -> list[Block]:
 
 def _with_breakpoint(blocks: Sequence[Block], min_tokens: int) -> list[Block]:
     """Put a cache breakpoint after the stable head, if it is long enough to be cached."""
-    head = [i for i, block in enumerate(blocks) if block.kind in ("system", "memory")]
+    head = [
+        i
+        for i, block in enumerate(blocks)
+        if block.kind in ("system", "memory") and not block.meta.get("shared")
+    ]  # what other conversations remember depends on the question
     if not head or sum(blocks[i].tokens for i in head) < min_tokens:
         return list(blocks)
     last = head[-1]

@@ -80,7 +80,11 @@ class EpisodeSettings(Section):
 
 
 class MemorySettings(Section):
-    """Distilled memory: every k new episodes are merged into the snapshot."""
+    """Distilled memory: every k new episodes are merged into the snapshot.
+
+    ``cross_conversation``: prompts also show what other conversations of the same user (or
+    project) remember with that scope, the items nearest to the question.
+    """
 
     enabled: bool = False
     every_episodes: int = Field(default=3, ge=1)

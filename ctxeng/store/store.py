@@ -20,7 +20,7 @@ from ctxeng.core.errors import StoreError
 from ctxeng.core.messages import JsonBlock, Message, Role
 from ctxeng.core.protocols import Vectors
 from ctxeng.store import artifacts as artifact_queries
-from ctxeng.store import audit, builds, deletion, embedded, index, queue
+from ctxeng.store import audit, builds, deletion, embedded, index, memories, queue
 from ctxeng.store import messages as message_queries
 from ctxeng.store.index import Hit, IndexEntry
 from ctxeng.store.messages import Connection
@@ -409,6 +409,49 @@ class Store:
                 {"user": user_id, "before": before},
             )
             return [artifact_queries.item_of(row) for row in await cursor.fetchall()]
+
+    async def unembedded_memories(self, conversation_id: str) -> list[tuple[int, str, str]]:
+        """Return version, item id and text of shared items that have no vector yet."""
+        async with self._connection() as connection:
+            return await memories.unembedded(connection, conversation_id)
+
+    async def embed_memories(
+        self, conversation_id: str, rows: Sequence[tuple[int, str, Vectors]]
+    ) -> None:
+        """Store vectors of memory items: version, item id, ``(dimensions,)`` float32."""
+        async with self._transaction() as connection:
+            await memories.embed(connection, conversation_id, rows)
+
+    async def shared_memories(
+        self,
+        *,
+        user_id: str | None,
+        project_id: str | None,
+        beside: str,
+        vector: Vectors | None,
+        before: datetime | None,
+        limit: int,
+    ) -> list[memories.SharedMemory]:
+        """Return what other conversations remember; see :func:`ctxeng.store.memories.shared`."""
+        async with self._connection() as connection:
+            return await memories.shared(
+                connection,
+                user_id=user_id,
+                project_id=project_id,
+                beside=beside,
+                vector=vector,
+                before=before,
+                limit=limit,
+            )
+
+    async def stored_at(self, conversation_id: str, seq: int) -> datetime | None:
+        """Return when a message reached us, by the database's clock; None: no such message."""
+        row = await self._one(
+            "SELECT stored_at FROM conversation_messages WHERE conversation_id = %s AND seq = %s",
+            conversation_id,
+            seq,
+        )
+        return row[0] if row else None
 
     # the search index
 

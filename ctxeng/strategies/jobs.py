@@ -37,8 +37,11 @@ async def compact(parts: Parts, conversation_id: str, *, attempt: int = 0) -> Co
 
 
 async def remember(parts: Parts, conversation_id: str, *, attempt: int = 0) -> CompactionReport:
-    """Distil the episodes that are due into memory."""
-    return await parts.compactor.run_due(conversation_id, kinds=MEMORY, attempt=attempt)
+    """Distil the episodes that are due into memory, and embed what other conversations may use."""
+    report = await parts.compactor.run_due(conversation_id, kinds=MEMORY, attempt=attempt)
+    if parts.settings.memory.cross_conversation:
+        await parts.memories.index_due(conversation_id)
+    return report
 
 
 async def reprocess(

@@ -9,7 +9,7 @@ from ctxeng.context import ContextBuilder
 from ctxeng.context.builder import MIN_CACHEABLE_TOKENS
 from ctxeng.core.protocols import Distiller, Embedder, Summariser, TokenCounter
 from ctxeng.core.settings import StrategySettings
-from ctxeng.retrieval import Indexer, Retriever
+from ctxeng.retrieval import Indexer, Retriever, SharedMemories
 from ctxeng.store import Store
 
 
@@ -23,6 +23,7 @@ class Parts:
     compactor: Compactor
     indexer: Indexer
     retriever: Retriever | None
+    memories: SharedMemories
 
 
 def wire(
@@ -44,6 +45,7 @@ def wire(
     retriever = (
         Retriever(store, embedder, settings.retrieval) if settings.retrieval.enabled else None
     )
+    memories = SharedMemories(store, embedder)
     return Parts(
         settings=settings,
         counter=counter,
@@ -53,6 +55,7 @@ def wire(
             counter=counter,
             retriever=retriever,
             min_cacheable_tokens=min_cacheable_tokens,
+            memories=memories,
         ),
         compactor=Compactor(
             store,
@@ -65,4 +68,5 @@ def wire(
         ),
         indexer=Indexer(store, embedder),
         retriever=retriever,
+        memories=memories,
     )

@@ -10,7 +10,7 @@ from ctxeng.compaction.state import State, StateReader
 from ctxeng.compaction.writing import Tools
 from ctxeng.core.artifacts import Artifact, ArtifactKind
 from ctxeng.core.errors import CompactionFailed, Conflict, LimitReached, ModelError
-from ctxeng.core.protocols import Distiller, Embedder, Summariser, TokenCounter
+from ctxeng.core.protocols import Cutter, Distiller, Embedder, Summariser, TokenCounter
 from ctxeng.core.settings import StrategySettings
 from ctxeng.store import Store
 
@@ -54,6 +54,7 @@ class Compactor:
         distiller: Distiller,
         counter: TokenCounter,
         embedder: Embedder | None = None,
+        cutter: Cutter | None = None,
         replicate: int = 0,
         window_tokens: int = 150_000,
     ) -> None:
@@ -68,6 +69,7 @@ class Compactor:
             counter=counter,
             replicate=replicate,
             window_tokens=window_tokens,
+            cutter=cutter,
         )
 
     async def run_due(

@@ -23,6 +23,18 @@ _TEMPORARY = re.compile(
     r"|今日.*回.*(?:失敗|落ち)|今(?:、)?(?:試し|実行し|待っ)て|오늘.*번.*실패|지금 (?:시도|실행|대기)",
     re.IGNORECASE,
 )
+# Words that tell a model what to do with its prompt are no fact about anybody. A lasting wish ("answer
+# in French") is one, and stays.
+_INSTRUCTION = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|above|prior|earlier|all|these|"
+    r"your)\b.{0,30}\b(?:instructions?|rules?|prompts?|messages?)\b"
+    r"|^\W*(?:system|assistant|developer)\s*[:>]"
+    r"|\b(?:reply|respond|answer)\s+(?:only\s+)?(?:with\s+)?[\"'“]?(?:yes|no)\b[\"'”]?\W*$"
+    r"|</?\s*(?:system|memory|message|transcript|episodes?|item|summary)\b"
+    r"|(?:以前|これまで|上記|すべて)の?(?:指示|命令|ルール).{0,12}(?:無視|忘れ)"
+    r"|(?:이전|위의|모든)\s*(?:지시|명령|규칙).{0,12}(?:무시|잊)",
+    re.IGNORECASE,
+)
 
 
 def due(state: State, tools: Tools) -> tuple[Artifact | None, list[Artifact]] | None:
@@ -79,6 +91,11 @@ async def write(
 def is_temporary(text: str) -> bool:
     """Return whether a text is passing task state that memory refuses."""
     return bool(_TEMPORARY.search(text))
+
+
+def is_instruction(text: str) -> bool:
+    """Return whether a text is meant for the model that reads it, not a fact: memory refuses it."""
+    return bool(_INSTRUCTION.search(text))
 
 
 def render(items: Sequence[MemoryItem]) -> str:
@@ -139,7 +156,7 @@ def _snapshot(
 
 
 def _is_passing(item: MemoryItem) -> bool:
-    return item.status == "active" and is_temporary(item.text)
+    return item.status == "active" and (is_temporary(item.text) or is_instruction(item.text))
 
 
 def _within(items: Sequence[MemoryItem], tools: Tools) -> tuple[MemoryItem, ...]:

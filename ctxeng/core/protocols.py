@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ctxeng.core.artifacts import MemoryItem
 from ctxeng.core.messages import Message
+from ctxeng.core.settings import EpisodeSettings
 
 Vectors = NDArray[np.float32]
 
@@ -99,6 +100,21 @@ class Summariser(Protocol):
 
     async def summarise(self, task: SummaryTask) -> Summary:
         """Return the summary, or raise a ModelError."""
+        ...
+
+
+class Cutter(Protocol):
+    """Decides where an episode ends (``episodes.cut = "model"``)."""
+
+    async def end_of_episode(
+        self,
+        messages: Sequence[Message],
+        settings: EpisodeSettings,
+        *,
+        replicate: int = 0,
+        conversation_id: str = "",
+    ) -> int:
+        """Return the last seq of the first episode, within the size limits."""
         ...
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ctxeng.compaction import Compactor
 from ctxeng.context import ContextBuilder
 from ctxeng.context.builder import MIN_CACHEABLE_TOKENS
-from ctxeng.core.protocols import Distiller, Embedder, Summariser, TokenCounter
+from ctxeng.core.protocols import Cutter, Distiller, Embedder, Summariser, TokenCounter
 from ctxeng.core.settings import StrategySettings
 from ctxeng.retrieval import Indexer, Retriever, SharedMemories
 from ctxeng.store import Store
@@ -34,6 +34,7 @@ def wire(
     distiller: Distiller,
     embedder: Embedder | None,
     counter: TokenCounter,
+    cutter: Cutter | None = None,
     replicate: int = 0,
     min_cacheable_tokens: int = MIN_CACHEABLE_TOKENS,
 ) -> Parts:
@@ -64,6 +65,7 @@ def wire(
             distiller=distiller,
             counter=counter,
             embedder=embedder,
+            cutter=cutter,
             replicate=replicate,
         ),
         indexer=Indexer(store, embedder),

@@ -14,7 +14,7 @@ import hashlib
 from functools import lru_cache
 from importlib.resources import files
 
-VERSIONS = {"episode": 1, "rolling": 1, "node": 1, "memory": 1}
+VERSIONS = {"episode": 1, "rolling": 1, "node": 1, "memory": 1, "cut": 1}
 
 
 @lru_cache(maxsize=8)

@@ -74,6 +74,7 @@ async def play(
         distiller=RecordingDistiller(plan.distiller(arm, client), given),
         embedder=plan.embedder,
         counter=plan.counter,
+        cutter=plan.cutter(arm, client) if plan.cutter is not None else None,
         replicate=replicate,
         min_cacheable_tokens=_min_cacheable(plan.readers.reader_model),
     )

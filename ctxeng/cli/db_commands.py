@@ -10,7 +10,8 @@ from typing import Annotated
 import orjson
 import typer
 
-from ctxeng.cli.app import EXIT_FOUND, app, printable, workspace
+from ctxeng.cli.app import EXIT_FOUND, app, workspace
+from ctxeng.core.text import printable
 
 db_app = typer.Typer(help="Verify the database, delete a user.", no_args_is_help=True)
 app.add_typer(db_app, name="db")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from ctxeng.cli.app import EXIT_FOUND, app, printable, workspace
+from ctxeng.cli.app import EXIT_FOUND, app, workspace
+from ctxeng.core.text import printable
 
 if TYPE_CHECKING:
     from ctxeng.cli.production import Production

@@ -166,7 +166,10 @@ class Compactor:
                 if races > MAX_RACES:
                     failures.append(CompactionFailure(kind=kind, reason="lost_race"))
                     return state
+                before = len(state.written)
                 state = await self._reader.load(state.conversation_id)
+                if len(state.written) > before:  # whoever won has done part of what is due
+                    races = 0
                 continue
             except LimitReached:
                 raise

@@ -10,6 +10,7 @@ from ctxeng.compaction.state import State, run_from
 from ctxeng.compaction.writing import Tools
 from ctxeng.core.artifacts import Artifact, MemoryItem
 from ctxeng.core.errors import CompactionFailed
+from ctxeng.core.markup import TAGS
 from ctxeng.core.protocols import Distillation, Distiller, DistillTask
 from ctxeng.store import Store
 
@@ -28,9 +29,11 @@ _TEMPORARY = re.compile(
 _INSTRUCTION = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|above|prior|earlier|all|these|"
     r"your)\b.{0,30}\b(?:instructions?|rules?|prompts?|messages?)\b"
-    r"|^\W*(?:system|assistant|developer)\s*[:>]"
-    r"|\b(?:reply|respond|answer)\s+(?:only\s+)?(?:with\s+)?[\"'“]?(?:yes|no)\b[\"'”]?\W*$"
-    r"|</?\s*(?:system|memory|message|transcript|episodes?|item|summary)\b"
+    r"|^\W*(?:system|assistant|developer)\s*[:>]|(?-i:\b(?:SYSTEM|ASSISTANT|DEVELOPER)\s*:)"
+    r"|(?:^|[.:;!,]\s+|\bplease\s+)(?:reply|respond|answer|say|output|print)\s+(?:only\s+)?"
+    r"(?:with\s+)?[\"'“]?(?:yes|no)\b[\"'”]?(?:\W*$|\s+to\b|[.;!,])"
+    rf"|(?:<|&lt;)\s*/?\s*(?:{'|'.join(TAGS)})\b"
+    r"|<\|\s*\w+\s*\|>|\[/?(?:INST|SYS)\]"
     r"|(?:以前|これまで|上記|すべて)の?(?:指示|命令|ルール).{0,12}(?:無視|忘れ)"
     r"|(?:이전|위의|모든)\s*(?:지시|명령|규칙).{0,12}(?:무시|잊)",
     re.IGNORECASE,

@@ -12,7 +12,7 @@ import pytest
 
 from ctxeng.harness.results.quotes import quoting_runs
 from ctxeng.models import Ledger
-from ctxeng.store import Store
+from ctxeng.store import Store, embedded
 from tests.support.databases import remove_database
 
 SECRET = "My daughter Philippa goes to the Waldorf school in Kreuzberg, please remember that."
@@ -42,8 +42,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
                         name, "user", secret if i == 1 else f"Part {i} of {name} is blue."
                     )
 
+    embedded.attach(folder)  # the server stays up between the commands
     asyncio.run(talk())
     yield folder  # type: ignore[misc]
+    embedded.detach(folder)
     remove_database(folder)
 
 
@@ -67,10 +69,6 @@ def test_a_products_day(home: Path) -> None:
     worked = ctxeng(home, "worker", "--once", *WIRED)
     assert worked.returncode == 0, worked.stderr
     assert json.loads(ctxeng(home, "status", "--json").stdout)["backlog"] == []
-    assert "0 findings" in ctxeng(home, "db", "verify").stdout
-    assert (
-        "0 conversations are out of date" in ctxeng(home, "reprocess", "--dry-run", *WIRED).stdout
-    )
     _age(home)
     named = ctxeng(home, "reprocess", "--dry-run", "--conversation", "c2", *WIRED).stdout
     assert named.splitlines()[0] == "c2: would be rebuilt"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -209,6 +210,40 @@ async def test_an_older_schema_is_brought_up_to_date(server: Path, database: str
         assert len(await store.search_semantic("c", unit(1.0), as_of=1, limit=9)) == 1
         await store.edit_message("c", 0, "edited")
         assert [m.content for m in await store.messages("c", as_of=0)] == ["予算"]
+
+
+_MIGRATE = """
+import asyncio, sys
+from ctxeng.store import Store
+
+async def main():
+    async with await Store.open(sys.argv[1], enqueue=True, max_connections=2) as store:
+        await store.append("c", "user", sys.argv[2])
+
+asyncio.run(main())
+"""
+
+
+async def test_processes_that_migrate_at_once_do_no_harm(server: Path, database: str) -> None:
+    """Two open a database of schema 1, with jobs: each step is applied once, no message lost."""
+    await _admin(server, f"CREATE DATABASE {database}")
+    await _admin(
+        server,
+        _first_schema("0001_initial.sql"),
+        "CREATE TABLE schema_version (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())",
+        "INSERT INTO schema_version (version) VALUES (1)",
+        database=database,
+    )
+    url = _dsn(server, database)
+    processes = [
+        await asyncio.create_subprocess_exec(sys.executable, "-c", _MIGRATE, url, word)
+        for word in ("a", "b")
+    ]
+    assert [await process.wait() for process in processes] == [0, 0]
+    async with await Store.open(workspace=server, database=database) as store:
+        assert sorted(m.content for m in await store.messages("c")) == ["a", "b"]
+        assert [job.waiting for job in await store.backlog()] == [1, 1, 1]
+        assert await store.verify() == []
 
 
 async def test_a_role_that_may_not_add_extensions_searches_words_only(

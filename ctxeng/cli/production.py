@@ -33,7 +33,7 @@ async def opened(home: Path, wanted: Production) -> AsyncIterator[tuple[Store, P
     Raises:
         SettingsError: the strategy or the settings file is wrong.
     """
-    from ctxeng.compaction import ModelDistiller, ModelSummariser
+    from ctxeng.compaction import ModelCutter, ModelDistiller, ModelSummariser
     from ctxeng.embedding import open_embedder
     from ctxeng.models import Ledger, open_client
     from ctxeng.store import EmbeddingSpec, Store
@@ -52,6 +52,7 @@ async def opened(home: Path, wanted: Production) -> AsyncIterator[tuple[Store, P
                 store=store,
                 summariser=ModelSummariser(client, wanted.model),
                 distiller=ModelDistiller(client, wanted.model),
+                cutter=ModelCutter(client, wanted.model),
                 embedder=embedder,
                 counter=open_counter("heuristic"),
             ),

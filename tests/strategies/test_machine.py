@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,13 +44,11 @@ class Life(RuleBasedStateMachine):
     """Append, compact, distil, edit, redact, reprocess, build and look back, in any order."""
 
     where: dict[str, Any]
-    lives = 0
 
     @initialize()
     def begin(self) -> None:
         """Open the store and begin a conversation."""
-        Life.lives += 1
-        self.name = f"life{Life.lives}"
+        self.name = f"life-{uuid4()}"  # a killed run may have left others
         self.runner = asyncio.Runner()
         self.store = self.runner.run(
             Store.open(**self.where, disposable=True, enqueue=True, embedding=HASHING)

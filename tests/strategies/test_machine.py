@@ -98,14 +98,23 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def compact(self) -> None:
-        """Write the summaries that are due; nothing fails, and nothing is due afterwards."""
-        assert self.runner.run(jobs.compact(self.parts, self.name)).failures == ()
+        """Write the summaries that are due; nothing fails, and nothing is due afterwards.
+
+        They can be seen from this seq on, so a prompt built at it before may differ from now on.
+        """
+        report = self.runner.run(jobs.compact(self.parts, self.name))
+        assert report.failures == ()
+        if report.written:
+            self._forget_prompts(since=len(self.said) - 1)
         assert self.runner.run(jobs.compact(self.parts, self.name)).written == ()
 
     @rule()
     def distil(self) -> None:
-        """Fold the episodes that are due into memory."""
-        assert self.runner.run(jobs.remember(self.parts, self.name)).failures == ()
+        """Fold the episodes that are due into memory, to be seen from this seq on."""
+        report = self.runner.run(jobs.remember(self.parts, self.name))
+        assert report.failures == ()
+        if report.written:
+            self._forget_prompts(since=len(self.said) - 1)
 
     @rule(kind=st.sampled_from(["episode", "node", "rolling", "memory"]))
     def reprocess(self, kind: str) -> None:
@@ -185,14 +194,15 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def tool_pairs_stand_together(self) -> None:
-        """No core range ends between a call and its result."""
+        """No core range ends between a call and its result, unless the call was redacted."""
         if not hasattr(self, "store"):
             return
         messages = self.runner.run(self.store.messages(self.name))
+        known = {c for m in messages for c in call_ids(m)}
         for artifact in self.runner.run(self.store.artifacts(self.name, as_of=len(messages))):
             inside = messages[artifact.from_seq : artifact.to_seq + 1]
             calls = {c for m in inside for c in call_ids(m)}
-            assert {r for m in inside for r in result_ids(m)} <= calls
+            assert {r for m in inside for r in result_ids(m)} & known <= calls
 
     def _built(self, as_of: int | None) -> Context:
         builder = self.parts.builder

@@ -21,6 +21,7 @@ COMMANDS = (
     "nightly_commands",
     "retrieval_commands",
     "token_commands",
+    "privacy_commands",
 )
 
 

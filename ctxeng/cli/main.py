@@ -22,6 +22,7 @@ COMMANDS = (
     "retrieval_commands",
     "token_commands",
     "privacy_commands",
+    "benchmark_commands",
 )
 
 

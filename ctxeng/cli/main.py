@@ -23,6 +23,7 @@ COMMANDS = (
     "token_commands",
     "privacy_commands",
     "benchmark_commands",
+    "synth_commands",
 )
 
 

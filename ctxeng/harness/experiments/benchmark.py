@@ -142,7 +142,7 @@ def _settings(strategy: str, budget: int) -> dict[str, dict[str, Any]]:
         "rolling": {key: round(budget * share) for key, share in _ROLLING.items()},
         "hierarchy": _HIERARCHY,
         "episodes": _EPISODES,
-        "memory": {"every_episodes": 3, "target_tokens": round(budget * 0.12)},
+        "memory": {"every_episodes": 3, "target_tokens": max(50, round(budget * 0.12))},
         "retrieval": {"gate": "always", "groups": max(4, budget // 600)},
     }
     window = {"tokens": round(budget * _WINDOW), "min_messages": 4}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,6 +10,7 @@ import orjson
 import typer
 
 from ctxeng.cli.app import app, workspace
+from ctxeng.cli.running import run_async
 
 
 @app.command()
@@ -53,7 +53,7 @@ def benchmark(
         out=out or home / "reports", sessions=sessions, probes=probes, max_cost_usd=max_cost
     )
     prepared = prepare(laid_out.experiment, workspace=home, options=options)
-    run = asyncio.run(run_prepared(prepared, options))
+    run = run_async(run_prepared(prepared, options))
     summary = summarise(run)
     write_report(run, summary)
     baseline = bm25_rows(prepared.inputs, budget_tokens=laid_out.room_tokens)

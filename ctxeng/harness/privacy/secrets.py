@@ -145,8 +145,9 @@ def _shaped(plugin: Any, text: str) -> Iterator[str]:
     for value in plugin.analyze_string(text):
         if isinstance(plugin, JwtTokenDetector):
             rest = _JWT_REST.match(text, text.index(value) + len(value))
-            value += rest.group() if rest else ""  # noqa: PLW2901
-        yield value
+            yield value + (rest.group() if rest else "")
+        else:
+            yield value
 
 
 def _quoted(text: str) -> Iterator[str]:

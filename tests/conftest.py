@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -17,6 +18,12 @@ SERVER_HOME = ROOT / ".ctxeng" / "tests"
 SHARED_DATA = ROOT.parent / "shared" / "data"
 HASHING = EmbeddingSpec(embedder_id="hashing-384", dimensions=384)
 TABLES = "conversations"
+
+
+def pytest_configure() -> None:
+    """Listen for Ctrl-C, which tests press, also where the suite runs as a shell's background job."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

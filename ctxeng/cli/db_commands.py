@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import orjson
 import typer
 
 from ctxeng.cli.app import EXIT_FOUND, app, workspace
+from ctxeng.cli.running import run_async
 from ctxeng.core.text import printable
 
 db_app = typer.Typer(help="Verify the database, delete a user.", no_args_is_help=True)
@@ -33,7 +33,7 @@ def verify(
 ) -> None:
     """Check what must hold of the database, and where deleted words are quoted still."""
     home = workspace()
-    found = asyncio.run(_verify(home, reports or home / "reports", forget=forget))
+    found = run_async(_verify(home, reports or home / "reports", forget=forget))
     for finding in found:
         text = f"{finding['rule']}: {finding['where']} ({finding['detail']})"
         sys.stdout.write((orjson.dumps(finding).decode() if as_json else printable(text)) + "\n")
@@ -50,11 +50,11 @@ def delete_user(
 ) -> None:
     """Remove a user's messages, artifacts, memories, vectors, jobs and model calls; no way back."""
     home = workspace()
-    conversations, calls = asyncio.run(_delete_user(home, user))
+    conversations, calls = run_async(_delete_user(home, user))
     typer.echo(f"{len(conversations)} conversations and {calls} model calls removed")
     quoting = [
         finding
-        for finding in asyncio.run(_verify(home, reports or home / "reports", forget=False))
+        for finding in run_async(_verify(home, reports or home / "reports", forget=False))
         if finding["rule"] == _rule()
     ]
     for finding in quoting:

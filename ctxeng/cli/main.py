@@ -23,6 +23,9 @@ COMMANDS = (
     "token_commands",
     "work_commands",
     "db_commands",
+    "privacy_commands",
+    "benchmark_commands",
+    "synth_commands",
 )
 
 

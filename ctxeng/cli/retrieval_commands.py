@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ import orjson
 import typer
 
 from ctxeng.cli.app import app, workspace
+from ctxeng.cli.running import run_async
 
 retrieval_app = typer.Typer(help="Measure retrieval.", no_args_is_help=True)
 app.add_typer(retrieval_app, name="retrieval")
@@ -48,7 +48,7 @@ def evaluate(
     check_against(read, sessions)
     asked = [probe for probe in read if language in (None, probe.language)]
     with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
-        found = asyncio.run(
+        found = run_async(
             evaluate_in(
                 workspace(), sessions, asked, embedder_name=embedder, ks=ks, progress=advance
             )

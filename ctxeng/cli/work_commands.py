@@ -14,6 +14,7 @@ import orjson
 import typer
 
 from ctxeng.cli.app import EXIT_FOUND, app, workspace
+from ctxeng.cli.running import run_async
 from ctxeng.core.text import printable
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def reprocess(
     from ctxeng.cli.production import Production
 
     wanted = Production(strategy=strategy, settings=settings, model=model, embedder=embedder)
-    failures = asyncio.run(
+    failures = run_async(
         _reprocess(workspace(), wanted, only=conversation, now=now, dry_run=dry_run)
     )
     if failures:
@@ -87,7 +88,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
     """Print the backlog and how often compaction was late; exit code 1 when too often."""
-    report = asyncio.run(_status(workspace(), hours))
+    report = run_async(_status(workspace(), hours))
     if as_json:
         sys.stdout.write(orjson.dumps(report).decode() + "\n")
     else:

@@ -29,16 +29,25 @@ def mean_interval(
 
     Source: Cochran (1977), Sampling Techniques, section 9A.3 (ratio estimator of a cluster sample).
     """
+    names, where = np.unique(np.asarray(sessions), return_inverse=True)
+    if names.size < 2:
+        return None
+    mean = float(values.mean())
+    sizes = np.bincount(where).astype(np.float64)
+    totals = np.bincount(where, values).astype(np.float64)
+    reach = t_reach(totals, sizes, confidence=confidence)
+    return MeanInterval(low=mean - reach, high=mean + reach)
+
+
+def t_reach(totals: Floats, sizes: Floats, *, confidence: float = 0.95) -> float:
+    """Return half the width of the interval for sum(totals) / sum(sizes), two sessions or more.
+
+    Args:
+        totals: by session, the sum of the number measured. sizes: by session, how many it sums.
+    """
     from scipy import special
 
-    names = sorted(set(sessions))
-    if len(names) < 2:
-        return None
-    index = {name: i for i, name in enumerate(names)}
-    where = np.array([index[session] for session in sessions])
-    mean = float(values.mean())
-    residuals = np.zeros(len(names))
-    np.add.at(residuals, where, values - mean)
-    variance = len(names) / (len(names) - 1) * float((residuals**2).sum()) / values.size**2
-    reach = float(special.stdtrit(len(names) - 1, 0.5 + confidence / 2)) * variance**0.5
-    return MeanInterval(low=mean - reach, high=mean + reach)
+    sessions, n = len(sizes), float(sizes.sum())
+    residuals = totals - totals.sum() / n * sizes
+    error = np.sqrt(sessions / (sessions - 1) * float((residuals**2).sum())) / n
+    return float(special.stdtrit(sessions - 1, 0.5 + confidence / 2) * error)

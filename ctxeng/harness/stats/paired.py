@@ -118,7 +118,9 @@ def _every_flip(sessions: int) -> Floats:
 def flip_p_values(sums: Floats, signs: Floats) -> Floats:
     """Return (draws,) two-sided p-values of the changes by session, (draws, n_sessions)."""
     observed = np.abs(sums.sum(axis=1)) - 1e-9
-    extreme = (np.abs(sums @ signs.T) >= observed[:, None]).sum(axis=1).astype(np.float64)
+    flipped = sums @ signs.T
+    np.abs(flipped, out=flipped)
+    extreme = np.count_nonzero(flipped >= observed[:, None], axis=1).astype(np.float64)
     is_exact = signs.shape[0] == 2 ** signs.shape[1]
     found: Floats = extreme / signs.shape[0] if is_exact else (extreme + 1) / (signs.shape[0] + 1)
     return found

@@ -24,6 +24,7 @@ class Production:
     settings: Path | None = None
     model: str = "offline"
     embedder: str = "minilm"
+    counter: str = "heuristic"
 
 
 @asynccontextmanager
@@ -36,9 +37,9 @@ async def opened(home: Path, wanted: Production) -> AsyncIterator[tuple[Store, P
     from ctxeng.compaction import ModelCutter, ModelDistiller, ModelSummariser
     from ctxeng.embedding import open_embedder
     from ctxeng.models import Ledger, open_client
+    from ctxeng.models.counting import open_any_counter
     from ctxeng.store import EmbeddingSpec, Store
     from ctxeng.strategies import settings_for, wire
-    from ctxeng.tokens import open_counter
 
     settings = settings_for(wanted.strategy, read_settings(wanted.settings))
     embedder = open_embedder(wanted.embedder)
@@ -54,7 +55,7 @@ async def opened(home: Path, wanted: Production) -> AsyncIterator[tuple[Store, P
                 distiller=ModelDistiller(client, wanted.model),
                 cutter=ModelCutter(client, wanted.model),
                 embedder=embedder,
-                counter=open_counter("heuristic"),
+                counter=open_any_counter(wanted.counter),
             ),
         )
 

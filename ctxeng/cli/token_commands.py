@@ -19,17 +19,19 @@ def tokens(
     counters: Annotated[
         str, typer.Option(help="Counters to check, joined by commas.")
     ] = "heuristic,cl100k,o200k",
-    reference: Annotated[str, typer.Option(help="The counter taken for the truth.")] = "cl100k",
+    reference: Annotated[
+        str, typer.Option(help="The counter taken for the truth; provider:MODEL asks the API.")
+    ] = "cl100k",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line a row.")] = False,
 ) -> None:
     """Each token counter's error on the messages of a dataset, by language."""
     from ctxeng.harness.reports.counting import print_errors
     from ctxeng.harness.sessions.io import load_dataset
-    from ctxeng.tokens import open_counter
+    from ctxeng.models.counting import open_any_counter
     from ctxeng.tokens.counters import errors
 
-    truth = open_counter(reference)
-    checked = [open_counter(name.strip()) for name in counters.split(",")]
+    truth = open_any_counter(reference)
+    checked = [open_any_counter(name.strip()) for name in counters.split(",")]
     texts: dict[str, list[str]] = {}
     for session in load_dataset([dataset]):
         texts.setdefault(session.language, []).extend(m.text for m in session.messages)

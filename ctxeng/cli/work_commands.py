@@ -35,6 +35,9 @@ def worker(
     settings: SettingsOption = None,
     model: ModelOption = "offline",
     embedder: EmbedderOption = "minilm",
+    counter: Annotated[
+        str, typer.Option(help="Token counter; provider:MODEL asks the API for each message.")
+    ] = "heuristic",
     concurrency: Annotated[int, typer.Option(min=1, help="Conversations at once.")] = 1,
     once: Annotated[bool, typer.Option("--once", help="Stop when nothing waits.")] = False,
     stalled: Annotated[
@@ -46,7 +49,9 @@ def worker(
     from ctxeng.store.queue import WorkerOptions
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
-    wanted = Production(strategy=strategy, settings=settings, model=model, embedder=embedder)
+    wanted = Production(
+        strategy=strategy, settings=settings, model=model, embedder=embedder, counter=counter
+    )
     options = WorkerOptions(
         concurrency=concurrency,
         once=once,

@@ -109,7 +109,8 @@ class FakeApi:
         )
 
     def play(self, *replies: Reply) -> None:
-        """Forget the requests, and answer messages with these replies; the last one is repeated.
+        """Forget the requests, and answer messages and counts with these replies; the last one is
+        repeated.
 
         Without a reply the server answers for itself again.
         """
@@ -223,6 +224,8 @@ class FakeApi:
 
     async def _count_tokens(self, request: Request) -> Reply:
         async def count(body: dict[str, Any]) -> Reply:
+            if scripted := self._scripted():
+                return scripted
             check_count(body)
             return json_reply({"input_tokens": prompt_tokens(body)})
 

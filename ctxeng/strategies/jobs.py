@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from functools import partial
 
 from ctxeng.compaction import CompactionReport, is_made_otherwise
 from ctxeng.core.artifacts import ArtifactKind
 from ctxeng.core.errors import CompactionFailed
+from ctxeng.core.messages import Message
 from ctxeng.store import Store
 from ctxeng.store.queue import Job, Task, Worker, WorkerOptions
 from ctxeng.strategies.wiring import Parts
@@ -20,10 +23,14 @@ async def count_tokens(store: Store, parts: Parts, conversation_id: str) -> int:
     """Store the token counts of messages that were appended without; return how many."""
     total = 0
     while uncounted := await store.uncounted(conversation_id, limit=BATCH):
-        counts = {m.seq: parts.counter.count(m.text) for m in uncounted}
+        counts = await asyncio.to_thread(_counts, parts, uncounted)  # a counter may ask a server
         await store.set_tokens(conversation_id, counts)
         total += len(counts)
     return total
+
+
+def _counts(parts: Parts, messages: Sequence[Message]) -> dict[int, int]:
+    return {message.seq: parts.counter.count(message.text) for message in messages}
 
 
 async def index(parts: Parts, conversation_id: str) -> int:

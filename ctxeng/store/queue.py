@@ -33,6 +33,7 @@ Job = Callable[[str, int], Awaitable[None]]  # conversation id, how often it has
 QUEUE = "ctxeng"
 MAX_ATTEMPTS = 8
 LONGEST_WAIT_SECONDS = 300
+AGAIN_SECONDS = 1.0
 KEPT_HOURS = 24 * 7
 _PRIORITY = {"reprocess": -100}
 _log = logging.getLogger("ctxeng.worker")
@@ -267,13 +268,25 @@ class Worker:
         try:
             await asyncio.wait({working, stopping, caring}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (working, stopping, caring):
-                task.cancel()
-            ended = await asyncio.gather(working, stopping, caring, return_exceptions=True)
-        for result in (ended[0], ended[2]):
-            if isinstance(result, Exception):
-                raise result
+            await self._end({working, stopping, caring})
+        for task in (working, caring):
+            if not task.cancelled() and (error := task.exception()) is not None:
+                raise error
         return self._stop.is_set() or (self._options.once and not await self._is_anything_due())
+
+    async def _end(self, tasks: set[asyncio.Task[Any]]) -> None:
+        """Cancel tasks until all have ended; once only as long as a job runs, which may end.
+
+        Once is not enough: Python 3.11's ``wait_for``, on which psycopg waits, can lose it.
+        """
+        pending = tasks
+        is_first = True
+        while pending:
+            if is_first or not self._at_work:
+                for task in pending:
+                    task.cancel()
+            is_first = False
+            _, pending = await asyncio.wait(pending, timeout=AGAIN_SECONDS)
 
     def _procrastinator(self) -> procrastinate.worker.Worker:
         from procrastinate.worker import Worker as Procrastinator

@@ -315,3 +315,32 @@ def test_names_in_the_queue_are_short_whatever_the_id_is() -> None:
     names = {lock_of(i) for i in ("c", "C", "予算", "x" * 5000, "\ud800", "")}
     assert len(names) == 6
     assert {len(name) for name in names} == {32}
+
+
+async def test_a_lost_cancellation_comes_again_but_never_to_a_job(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A task that swallows the first one ends by the second, once no job is at work."""
+    monkeypatch.setattr("ctxeng.store.queue.AGAIN_SECONDS", 0.01)
+    worker = Worker("postgresql://nowhere", {}, ONCE)
+    begun, cancellations = asyncio.Event(), 0
+
+    async def deaf() -> None:
+        nonlocal cancellations
+        while cancellations < 2:
+            try:
+                begun.set()
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cancellations += 1
+
+    task = asyncio.create_task(deaf())
+    await begun.wait()
+    worker._at_work.add(1)
+    ending = asyncio.create_task(worker._end({task}))
+    await asyncio.sleep(0.05)
+    assert cancellations == 1
+    worker._at_work.clear()
+    await ending
+    assert task.done()
+    assert cancellations == 2

@@ -10,7 +10,7 @@ import re
 
 _DENIAL = re.compile(
     r"\b(?:not|no|never|isn't|wasn't|aren't|weren't|don't|doesn't|didn't|won't|can't|cannot|without|"
-    r"neither|nor|instead of|rather than|ruled out|rejected|refused|against|except|other than|"
+    r"neither|nor|instead of|rather than|ruled out|rejected|refused|against|except|other than|turned down|declined|vetoed|"
     r"used to be|formerly|previously|originally|was going to be|initially|anything but|"
     r"away from|dropped|scrapped|changed from|moved from|switched from|up from|down from)\b"
     r"|ではな|じゃな|なく|ません|以前|元々|もともと|最初は|当初|従来|やめ|却下|から変"
@@ -34,8 +34,12 @@ _DENIED_AFTER = re.compile(
 )
 _HEDGE = re.compile(
     r"\b(?:maybe|perhaps|possibly|might be|could be|may be|probably|either|i think|i guess|not sure|"
-    r"unclear|or possibly|something like|one of)\b|たぶん|おそらく|かもしれ|か、?または|아마(?!존|추어|씨)|일지도|인지(?!도)"
-    r"|可能|也许|大概|或者",
+    r"unclear|or possibly|something like|one of|i believe|if i (?:recall|remember)|as far as i|seems?|apparently|"
+    r"presumably|likely|supposedly|i assume|my guess|not certain|not entirely|can't be sure|hard to say|"
+    r"might have been|may have been|could have been|may be)\b"
+    r"|たぶん|おそらく|恐らく|多分|かもしれ|か、?または|と思い|と思う|はずです|でしょう|だろう|気がし|らしい|ようです|確か、?"
+    r"|아마(?!존|추어|씨)|일지도|인지(?!도)|것 같|듯(?:합|해|하)|[일할] 거예요|[일할] ?걸요|추측|생각(?:해|합|됩)"
+    r"|可能|也许|大概|或者|或许|好像|似乎|应该是|我猜|估计|大约|说不定|不确定",
 )
 # The value is offered beside another: "A or B", "AかB", "A 또는 B".
 _OR_AFTER = re.compile(

@@ -20,9 +20,9 @@ _UNITS = {
     "¥": "jpy", "円": "jpy", "yen": "jpy", "jpy": "jpy", "엔": "jpy", "₩": "krw", "원": "krw", "won": "krw",
     "krw": "krw", "元": "cny", "块": "cny", "rmb": "cny", "cny": "cny", "yuan": "cny",
     "%": "percent", "percent": "percent", "パーセント": "percent", "퍼센트": "percent",
-    "kg": "kg", "kilo": "kg", "kilos": "kg", "キロ": "kg", "g": "g", "gram": "g", "grams": "g",
+    "kg": "kg", "kilo": "kilo", "kilos": "kilo", "キロ": "kilo", "g": "g", "gram": "g", "grams": "g",
     "グラム": "g", "그램": "g", "克": "g", "mg": "mg", "lb": "lb", "lbs": "lb", "oz": "oz",
-    "km": "km", "m": "metre", "meter": "metre", "meters": "metre", "metre": "metre",
+    "km": "km", "キロメートル": "km", "킬로미터": "km", "公里": "km", "公斤": "kg", "キログラム": "kg", "킬로그램": "kg", "킬로": "kilo", "マイル": "mile", "마일": "mile", "英里": "mile", "평": "pyeong", "坪": "tsubo", "제곱미터": "m2", "平方米": "m2", "平方メートル": "m2", "mi": "mile", "m": "metre", "meter": "metre", "meters": "metre", "metre": "metre",
     "metres": "metre", "メートル": "metre", "미터": "metre", "米": "metre", "cm": "cm", "センチ": "cm", "mm": "mm",
     "mile": "mile", "miles": "mile", "ft": "ft", "feet": "ft", "inch": "inch", "inches": "inch",
     "ms": "ms", "millisecond": "ms", "milliseconds": "ms", "s": "second", "sec": "second",
@@ -59,7 +59,7 @@ _SCALES = "|".join(sorted(map(re.escape, _MULTIPLIERS), key=len, reverse=True))
 # Thousands: 1,850 and 1'850; 1,00,000 as written in India.
 _DIGITS = r"\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?:'\d{3})+)(?:\.\d+)?|\d+(?:\.\d+)?"
 # Not a number: a piece of a version (2.3.1), of a hash (4f9c2e), a month (3月) or a quarter (3분기).
-_NOT_WITHIN = r"(?!\d|[.]\d|(?!x\d)[a-z]+\d|\s?(?:[月월]|분기))"
+_NOT_WITHIN = r"(?!\d|[.]\d|(?!x\d|m[23](?![a-z0-9]))[a-z]+\d|\s?(?:[月월]|분기))"
 _QUANTITY = re.compile(
     rf"(?:(?P<before>{_BEFORE})\s?)?(?<![a-z0-9_.])(?P<sign>(?<![a-z0-9_)])-)?(?P<digits>{_DIGITS}){_NOT_WITHIN}"
     rf"(?:\s?(?P<scale>{_SCALES})(?![a-z]))?"
@@ -140,6 +140,10 @@ def _quantity(m: re.Match[str]) -> Quantity:
     others: tuple[tuple[float, str], ...] = ()
     if m["scale"] == "m" and not unit:
         others = ((number, "metre"), (number, "minute"))
+    elif m["after"] in ("キロ", "킬로", "kilo", "kilos"):
+        others = ((number, "km"), (number, "kg"))
+    elif m["after"] == "个":
+        others = ((number, "people"),)
     elif m["after"] in ("日", "일"):
         others = ((number, "day of month"),)
     return Quantity(value, unit, m.start(), m.end(), others)

@@ -75,6 +75,7 @@ FAILS = [
     ("30,000円", ["¥3,000"], "no_number"),
     ("The budget.", ["$500"], "no_number"),
     ("Tuesday", ["Monday"], "no_date"),
+    ("March 5", ["March 4"], "no_date"),
     ("PX-2292です。", ["PX-2291"], "no_identifier"),
     ("PX2291", ["PX-2291"], "no_identifier"),
     ("Falcon", ["Kestrel"], "no_overlap"),
@@ -116,7 +117,6 @@ AMBIGUOUS = [
     ("word " * VERBOSE_WORDS + "$500", ["$500"], "verbose_answer"),
     ("あ" * (3 * VERBOSE_WORDS) + "赤", ["赤"], "verbose_answer"),
     ("04/03/2024", ["2024-03-04"], "partial_overlap"),
-    ("March 5", ["March 4"], "partial_overlap"),
     ("午後10時", ["10時"], "partial_overlap"),
     ("they said never ship on Friday", ["We never ship on Friday."], "partial_overlap"),
 ]
@@ -180,7 +180,7 @@ def test_a_forbidden_value_is_never_a_pass(
     [
         ("Alpha, Beta, Gamma", "order", "pass"),
         ("First Alpha, then Beta, then Gamma.", "order", "pass"),
-        ("Gamma: first Alpha, then Beta, then Gamma.", "order", "pass"),
+        ("Gamma: first Alpha, then Beta, then Gamma.", "order", "ambiguous"),
         ("Gamma, Beta, Alpha", "order", "ambiguous"),
         ("Beta and Gamma came after Alpha", "order", "ambiguous"),
         ("Gamma, Beta, Alpha", "list", "pass"),

@@ -35,6 +35,7 @@ _ASKED = (
     r"(?:that|this|it|what|which|who|whose|when|where|why|how|if|whether|for|from|in|based|the)\b"
 )
 _ENGLISH = (
+    r"^you (?:never|didn't|did not|haven't) (?:ever )?(?:tell|told|mention|mentioned|share|shared) (?:me|your|it)\b",
     r"^(?:it's |that's |(?:it|that|this|(?:the|its|his|her|their) [^,]{1,40}) (?:is|was|remains) (?:currently |still )?)?"
     r"(?:unknown|unclear)$|^(?:n/?a|none|no answer|not applicable)$",
     rf"^no (?:idea|clue)(?:$| (?:about|{_ASKED}))",

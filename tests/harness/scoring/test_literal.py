@@ -151,8 +151,10 @@ def test_what_is_neither_is_left_to_the_judge(answer: str, expect: Expect, rule:
         ("$700", "$500", "$700", "fail", "forbidden_value"),
         ("The old value $700.", "$500", "$700", "fail", "forbidden_value"),
         ("5000円です", "3000円", "五千円", "fail", "forbidden_value"),
-        ("$500, previously $700", "$500", "$700", "ambiguous", "forbidden_value_beside"),
-        ("It changed from $700 to $500.", "$500", "$700", "ambiguous", "forbidden_value_beside"),
+        ("$500, previously $700", "$500", "$700", "pass", "forbidden_value_denied"),
+        ("It changed from $700 to $500.", "$500", "$700", "pass", "forbidden_value_denied"),
+        ("It changed from $500 to $700.", "$500", "$700", "fail", "forbidden_value"),
+        ("$500, and $700 too", "$500", "$700", "ambiguous", "forbidden_value_beside"),
         ("$500", "$500", "$700", "pass", "value_found"),
         ("$7000", "$500", "$700", "fail", "no_number"),
         ("dark green", "dark green", "green", "pass", "value_found"),
@@ -163,7 +165,7 @@ def test_what_is_neither_is_left_to_the_judge(answer: str, expect: Expect, rule:
         ("濃い赤", "濃い赤", "赤", "pass", "value_found"),
     ],
 )
-def test_a_forbidden_value_is_never_a_pass(
+def test_a_forbidden_value_that_is_not_denied_is_never_a_pass(
     answer: str, expect: str, forbid: str, verdict: str, rule: str
 ) -> None:
     """The old value alone fails as stale, beside the new one it is for the judge.
@@ -172,7 +174,7 @@ def test_a_forbidden_value_is_never_a_pass(
     """
     scored = verdict_of(answer, [expect], forbid=[forbid], kind="update")
     assert (scored.verdict, scored.rule) == (verdict, rule)
-    assert scored.stale is ("forbidden" in rule)
+    assert scored.stale is (rule in ("forbidden_value", "forbidden_value_beside"))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +183,7 @@ def test_a_forbidden_value_is_never_a_pass(
         ("Alpha, Beta, Gamma", "order", "pass"),
         ("First Alpha, then Beta, then Gamma.", "order", "pass"),
         ("Gamma: first Alpha, then Beta, then Gamma.", "order", "ambiguous"),
-        ("Gamma, Beta, Alpha", "order", "ambiguous"),
+        ("Gamma, Beta, Alpha", "order", "fail"),
         ("Beta and Gamma came after Alpha", "order", "ambiguous"),
         ("Gamma, Beta, Alpha", "list", "pass"),
         ("Alpha and Gamma", "list", "fail"),

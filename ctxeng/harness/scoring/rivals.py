@@ -37,7 +37,8 @@ _OPENS_AS_SUBJECT = re.compile(
 )
 _NO_NAMES = """
 i it the you we they he she that this these those there a an in on at by for from to of
-and or but so as my your our his her their its yes no not part project team option plan because since both all
+and or but so as my your our his her their its yes no not part project team option plan
+because since both all
 only each with without after before when while if then first second third last next monday tuesday
 wednesday thursday friday saturday sunday january february march april may june july august
 september october november december what which who use using user assistant currently now

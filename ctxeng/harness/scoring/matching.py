@@ -29,6 +29,7 @@ _LETTER = rf"[^\W_{SPACELESS}]"
 _NAME = rf"[^\W{SPACELESS}]"
 _PIECE = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
 _ARTICLE = re.compile(r"^(?:the|an?)\s(?=[^\W\d_]{3})")  # "the Alder Inn" is found in "Alder Inn"
+_PIECE = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
 _ENDING = " .。!！…、,"
 
 

@@ -139,8 +139,7 @@ def _all_met(text: str, asked: Asked, found: Places, verbose: bool) -> LiteralVe
             verdict="fail", rule="forbidden_value", matched=found.stale, stale=True, verbose=verbose
         )
     if doubt is None:
-        rule = "forbidden_value_denied" if found.stale else "value_found"
-        return LiteralVerdict(verdict="pass", rule=rule, matched=found.matched)
+        return LiteralVerdict(verdict="pass", rule="value_found", matched=found.matched)
     if doubt == "other_order" and asides.is_plain_list(normal(text), found.places):
         return LiteralVerdict(verdict="fail", rule="other_order", matched=found.matched)
     return LiteralVerdict(
@@ -159,7 +158,7 @@ def _doubt(text: str, asked: Asked, found: Places, verbose: bool) -> str | None:
     denied = asked.kind not in MAY_DENY and not cues.denies(own)
     doubts: dict[str, Callable[[], bool]] = {
         "verbose_answer": lambda: verbose,
-        "forbidden_value_beside": lambda: _stale_stands(shown, asked, found),
+        "forbidden_value_beside": lambda: bool(found.stale),
         "abstains_beside_value": lambda: is_abstention(text) and not abstains_in_part(own),
         "negation_near_value": lambda: denied and in_some_group(met, shown, cues.is_negated),
         "hedged": lambda: cues.hedges(shown) and not cues.hedges(own),

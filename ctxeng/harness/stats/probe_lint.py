@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxeng.harness.scoring.lint import LintFinding
-from ctxeng.harness.stats.power import detectable_drop
+from ctxeng.harness.stats.power import independent_drop
 
 FEWEST_PROBES = 40
 
@@ -50,7 +50,7 @@ def _guessed(cell: Mapping[str, Any]) -> LintFinding:
 
 
 def _few(bucket: str, n: int) -> LintFinding:
-    drop = detectable_drop(n)
+    drop = independent_drop(n)
     shown = "no drop at all" if drop is None else f"no drop under {drop:.0%}"
     return LintFinding(
         probe_id=f"bucket {bucket}",

@@ -43,7 +43,7 @@ _DENIED_AFTER = re.compile(
 )
 _HEDGE = re.compile(
     r"\b(?:maybe|perhaps|possibly|might be|could be|may be|probably|either|i think|i guess"
-    r"|not sure|"
+    r"|not sure|i (?:don't|do not|can't) (?:recall|remember)|"
     r"unclear|or possibly|something like|one of|i believe|if i (?:recall|remember)|as far as i"
     r"|seems?|apparently|"
     r"presumably|likely|supposedly|i assume|my guess|not certain|not entirely|can't be sure"

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from ctxeng.embedding import open_embedder
 from ctxeng.store import EmbeddingSpec, Store, embedded
+from tests.support.servers import plain_server
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER_HOME = ROOT / ".ctxeng" / "tests"
 SHARED_DATA = ROOT.parent / "shared" / "data"
 HASHING = EmbeddingSpec(embedder_id="hashing-384", dimensions=384)
 TABLES = "conversations"
+
+
+def pytest_configure() -> None:
+    """Listen for Ctrl-C, which tests press, also where the suite runs as a shell's background job."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -47,6 +56,31 @@ async def store(server: Path, worker: str) -> AsyncIterator[Store]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def plain_url() -> Iterator[str]:
+    """Return a server without pgvector: the one the environment names, or the system's own."""
+    if named := os.environ.get("CTXENG_TEST_SERVER_URL"):
+        yield named
+        return
+    with plain_server() as server:
+        yield server.dsn
+
+
+@pytest.fixture(params=["embedded", pytest.param("plain", marks=pytest.mark.server)])
+async def either_store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
+    """Open an empty store: once with pgvector, once without it and with pg_trgm."""
+    if request.param == "plain":
+        where = {"dsn": request.getfixturevalue("plain_url")}
+    else:
+        where = {
+            "workspace": request.getfixturevalue("server"),
+            "database": f"test_{request.getfixturevalue('worker')}",
+        }
+    async with await Store.open(**where, disposable=True, embedding=HASHING) as opened:
+        await _empty(opened)
+        yield opened
+
+
 @pytest.fixture
 def embedder():
     """Return the embedder without a model: good for tests that are not about ranking."""
@@ -64,4 +98,8 @@ def shared_data() -> Path:
 async def _empty(store: Store) -> None:
     async with store._pool.connection() as connection:
         await connection.execute("TRUNCATE conversations CASCADE")
-        await connection.execute("TRUNCATE user_memories CASCADE")
+        await connection.execute("TRUNCATE user_memories, deletions CASCADE")
+        await connection.execute(
+            "DO $$ BEGIN IF to_regclass('procrastinate_jobs') IS NOT NULL THEN "
+            "TRUNCATE procrastinate_jobs, procrastinate_workers CASCADE; END IF; END $$"
+        )

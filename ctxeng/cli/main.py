@@ -20,6 +20,13 @@ COMMANDS = (
     "fake_api_commands",
     "compare_commands",
     "nightly_commands",
+    "retrieval_commands",
+    "token_commands",
+    "work_commands",
+    "db_commands",
+    "privacy_commands",
+    "benchmark_commands",
+    "synth_commands",
 )
 
 

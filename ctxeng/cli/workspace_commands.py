@@ -47,19 +47,33 @@ def import_(
         ),
     ] = "raw",
     encoding: Annotated[str | None, typer.Option(help="Of files that are not UTF-8.")] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Store pseudonyms for personal data and secrets.")
+    ] = False,
+    names: Annotated[
+        Path | None, typer.Option(help="With --redact: a file of names, a person a line.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON line at the end.")
     ] = False,
 ) -> None:
     """Import recorded sessions (and probes, where the source has questions) as a dataset folder."""
+    from ctxeng.cli.privacy_commands import counted, open_redactor
     from ctxeng.harness.importers.run import import_paths
+    from ctxeng.harness.privacy.dataset import redact_dataset
 
     format_name, paths = _format_and_paths(sources)
-    report = import_paths(format_name, paths, out, view=view, encoding=encoding)
+    redactor = open_redactor(names) if redact or names else None
+    report = import_paths(format_name, paths, out, view=view, encoding=encoding, redactor=redactor)
+    if redactor and redactor.remembered:  # what a later message told to be a secret
+        redact_dataset(out, out, redactor)
     if as_json:
-        sys.stdout.write(orjson.dumps(report.record()).decode() + "\n")
+        told = {"redacted": dict(sorted(redactor.replaced.items()))} if redactor else {}
+        sys.stdout.write(orjson.dumps(report.record() | told).decode() + "\n")
     else:
         _print_import(report, out)
+        if redactor:
+            typer.echo(f"replaced: {counted(redactor.replaced)}")
     if report.failures:
         raise typer.Exit(EXIT_FOUND)
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, replace
 
-from ctxeng.compaction import episodes, hierarchy, memory, rolling
+from ctxeng.compaction import episodes, hierarchy, memory, reprocess, rolling
 from ctxeng.compaction.state import State, StateReader
 from ctxeng.compaction.writing import Tools
 from ctxeng.core.artifacts import Artifact, ArtifactKind
 from ctxeng.core.errors import CompactionFailed, Conflict, LimitReached, ModelError
-from ctxeng.core.protocols import Distiller, Embedder, Summariser, TokenCounter
+from ctxeng.core.protocols import Cutter, Distiller, Embedder, Summariser, TokenCounter
 from ctxeng.core.settings import StrategySettings
 from ctxeng.store import Store
 
 MAX_RACES = 20
+KINDS: tuple[ArtifactKind, ...] = ("rolling", "node", "episode", "memory")
+REPLICATES_APART = 10_000  # between the attempts of a job that failed: each asks the model anew
 
 Step = Callable[[State], Awaitable[Artifact | None]]
 
@@ -52,6 +54,7 @@ class Compactor:
         distiller: Distiller,
         counter: TokenCounter,
         embedder: Embedder | None = None,
+        cutter: Cutter | None = None,
         replicate: int = 0,
         window_tokens: int = 150_000,
     ) -> None:
@@ -66,10 +69,17 @@ class Compactor:
             counter=counter,
             replicate=replicate,
             window_tokens=window_tokens,
+            cutter=cutter,
         )
 
-    async def run_due(self, conversation_id: str) -> CompactionReport:
+    async def run_due(
+        self, conversation_id: str, *, kinds: Collection[ArtifactKind] = KINDS, attempt: int = 0
+    ) -> CompactionReport:
         """Do all the compaction that is due, and return what was written and what failed.
+
+        Args:
+            kinds: only these.
+            attempt: how often this has failed before; a model is asked anew in each attempt.
 
         Each kind goes on until nothing is due or something fails; every step makes progress or
         ends the loop. A lost race reads the new state and looks again.
@@ -84,13 +94,47 @@ class Compactor:
             return CompactionReport(skipped="keep_raw")
         written: list[Artifact] = []
         failures: list[CompactionFailure] = []
-        for kind, step in self._steps():
-            state = await self._drain(kind, step, state, written, failures)
+        for kind, step in self._steps(attempt):
+            if kind in kinds:
+                state = await self._drain(kind, step, state, written, failures)
         return CompactionReport(written=tuple(written), failures=tuple(failures))
 
-    def _steps(self) -> list[tuple[ArtifactKind, Step]]:
+    async def reprocess(
+        self, conversation_id: str, is_outdated: reprocess.Outdated, *, attempt: int = 0
+    ) -> CompactionReport:
+        """Rebuild what is outdated, and what was made from it, from the raw messages.
+
+        The old artifacts stay in use until the new generation is whole; where a guard refuses part
+        of it, nothing is replaced. A lost race begins anew.
+        """
+        tools = self._attempt(attempt)
+        for _ in range(MAX_RACES):
+            state = await self._reader.load(conversation_id)
+            if state.conversation.keep_raw:
+                return CompactionReport(skipped="keep_raw")
+            try:
+                made = await reprocess.rebuilt(state, tools, self._distiller, is_outdated)
+                await self._store.insert_generation(made, read_at_stamp=state.conversation.stamp)
+            except Conflict:
+                continue
+            except LimitReached:
+                raise
+            except (CompactionFailed, ModelError) as error:
+                return CompactionReport(failures=(_failure("episode", error),))
+            return CompactionReport(written=tuple(made))
+        lost = CompactionFailure(kind="episode", reason="lost_race")
+        return CompactionReport(failures=(lost,))
+
+    async def is_memory_due(self, conversation_id: str) -> bool:
+        """Return whether enough new episodes wait to be distilled."""
+        if not (self._settings.compacts and self._settings.memory.enabled):
+            return False
+        state = await self._reader.load(conversation_id)
+        return not state.conversation.keep_raw and memory.due(state, self._tools) is not None
+
+    def _steps(self, attempt: int) -> list[tuple[ArtifactKind, Step]]:
         steps: list[tuple[ArtifactKind, Step]] = []
-        settings, store, tools = self._settings, self._store, self._tools
+        settings, store, tools = self._settings, self._store, self._attempt(attempt)
         if settings.rolling.enabled:
             steps.append(("rolling", lambda s: rolling.step(store, s, tools)))
         if settings.hierarchy.enabled:
@@ -100,6 +144,10 @@ class Compactor:
         if settings.memory.enabled:
             steps.append(("memory", lambda s: memory.step(store, s, tools, self._distiller)))
         return steps
+
+    def _attempt(self, attempt: int) -> Tools:
+        replicate = self._tools.replicate + attempt * REPLICATES_APART
+        return replace(self._tools, replicate=replicate)
 
     async def _drain(
         self,
@@ -118,7 +166,10 @@ class Compactor:
                 if races > MAX_RACES:
                     failures.append(CompactionFailure(kind=kind, reason="lost_race"))
                     return state
+                before = len(state.written)
                 state = await self._reader.load(state.conversation_id)
+                if len(state.written) > before:  # whoever won has done part of what is due
+                    races = 0
                 continue
             except LimitReached:
                 raise

@@ -24,6 +24,7 @@ def next_episode_end(
     old_until: int,
     settings: EpisodeSettings,
     embed: Similarities | None = None,
+    chosen: int | None = None,
 ) -> int | None:
     """Return the end (exclusive index) of the episode that begins at ``start``, None if not due.
 
@@ -31,12 +32,12 @@ def next_episode_end(
         messages: the conversation from seq 0.
         old_until: messages before this index are out of the recent window.
         embed: gives ``(n, dimensions)`` unit rows; needed for semantic cuts.
+        chosen: for ``cut = "model"``, the end a model chose; None: as a semantic cut.
 
     Cuts that look for a good place wait until ``max_size`` messages are old and look at those
     only, so that compacting late cuts as compacting at once does.
     """
-    fixed_size = settings.size - (settings.phase if start == 0 else 0)
-    reach = start + (fixed_size if settings.cut == "fixed" else settings.max_size)
+    reach = reach_of(start, settings)
     if old_until < reach:
         return None
     match settings.cut:
@@ -45,9 +46,16 @@ def next_episode_end(
         case "exchange":
             wanted = _exchange_end(messages, start, settings)
         case "semantic" | "model":
-            wanted = _semantic_end(messages, start, settings, embed)
+            wanted = chosen or _semantic_end(messages, start, settings, embed)
     end = snap_forward(atomic_starts(messages), wanted, end=len(messages))
     return end if end <= old_until else None
+
+
+def reach_of(start: int, settings: EpisodeSettings) -> int:
+    """Return the index before which all messages must be old for an episode to be cut."""
+    if settings.cut != "fixed":
+        return start + settings.max_size
+    return start + settings.size - (settings.phase if start == 0 else 0)
 
 
 def _exchange_end(messages: Sequence[Message], start: int, settings: EpisodeSettings) -> int:

@@ -53,6 +53,13 @@ async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
     node = due(state, tools)
     if node is None:
         return None
+    artifact = await write(state, tools, node)
+    await store.insert_nodes([artifact], read_at_stamp=state.conversation.stamp)
+    return artifact
+
+
+async def write(state: State, tools: Tools, node: DueNode) -> Artifact:
+    """Return the next generation of a node; nothing is stored."""
     settings = tools.settings.hierarchy
     budgets = settings.level_tokens
     target = (
@@ -62,7 +69,7 @@ async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
         if budgets
         else settings.chunk_tokens
     )
-    artifact = await write_summary(
+    return await write_summary(
         state,
         tools,
         SummaryTask(
@@ -82,8 +89,6 @@ async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
         read_to=node.to_seq,
         parents=[child.artifact_id for child in node.children],
     )
-    await store.insert_nodes([artifact], read_at_stamp=state.conversation.stamp)
-    return artifact
 
 
 def _due_children(state: State, level: int, fan_in: int) -> list[Artifact]:

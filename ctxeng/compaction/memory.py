@@ -10,6 +10,7 @@ from ctxeng.compaction.state import State, run_from
 from ctxeng.compaction.writing import Tools
 from ctxeng.core.artifacts import Artifact, MemoryItem
 from ctxeng.core.errors import CompactionFailed
+from ctxeng.core.markup import TAGS
 from ctxeng.core.protocols import Distillation, Distiller, DistillTask
 from ctxeng.store import Store
 
@@ -21,6 +22,20 @@ _TEMPORARY = re.compile(
     r"|\bthis (?:answer|reply|response|message|draft)\b"
     r"|\b(?:currently|right now|at the moment) (?:running|trying|waiting|debugging|testing)\b"
     r"|今日.*回.*(?:失敗|落ち)|今(?:、)?(?:試し|実行し|待っ)て|오늘.*번.*실패|지금 (?:시도|실행|대기)",
+    re.IGNORECASE,
+)
+# Words that tell a model what to do with its prompt are no fact about anybody. A lasting wish ("answer
+# in French") is one, and stays.
+_INSTRUCTION = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|above|prior|earlier|all|these|"
+    r"your)\b.{0,30}\b(?:instructions?|rules?|prompts?|messages?)\b"
+    r"|^\W*(?:system|assistant|developer)\s*[:>]|(?-i:\b(?:SYSTEM|ASSISTANT|DEVELOPER)\s*:)"
+    r"|(?:^|[.:;!,]\s+|\bplease\s+)(?:reply|respond|answer|say|output|print)\s+(?:only\s+)?"
+    r"(?:with\s+)?[\"'“]?(?:yes|no)\b[\"'”]?(?:\W*$|\s+to\b|[.;!,])"
+    rf"|(?:<|&lt;)\s*/?\s*(?:{'|'.join(TAGS)})\b"
+    r"|<\|\s*\w+\s*\|>|\[/?(?:INST|SYS)\]"
+    r"|(?:以前|これまで|上記|すべて)の?(?:指示|命令|ルール).{0,12}(?:無視|忘れ)"
+    r"|(?:이전|위의|모든)\s*(?:지시|명령|규칙).{0,12}(?:무시|잊)",
     re.IGNORECASE,
 )
 
@@ -47,7 +62,21 @@ async def step(store: Store, state: State, tools: Tools, distiller: Distiller) -
     planned = due(state, tools)
     if planned is None:
         return None
-    previous, episodes = planned
+    snapshot = await write(state, tools, distiller, *planned)
+    await store.insert_memory(
+        snapshot, expected_version=snapshot.version - 1, read_at_stamp=state.conversation.stamp
+    )
+    return snapshot
+
+
+async def write(
+    state: State,
+    tools: Tools,
+    distiller: Distiller,
+    previous: Artifact | None,
+    episodes: Sequence[Artifact],
+) -> Artifact:
+    """Return the next snapshot: the previous one with episodes folded in; nothing is stored."""
     answer = await distiller.distil(
         DistillTask(
             previous=previous.items if previous is not None else (),
@@ -56,18 +85,20 @@ async def step(store: Store, state: State, tools: Tools, distiller: Distiller) -
             speakers=state.speakers,
             language=state.conversation.language,
             replicate=tools.replicate,
+            conversation_id=state.conversation_id,
         )
     )
-    snapshot = _snapshot(state, tools, distiller, answer, previous, episodes)
-    await store.insert_memory(
-        snapshot, expected_version=snapshot.version - 1, read_at_stamp=state.conversation.stamp
-    )
-    return snapshot
+    return _snapshot(state, tools, distiller, answer, previous, episodes)
 
 
 def is_temporary(text: str) -> bool:
     """Return whether a text is passing task state that memory refuses."""
     return bool(_TEMPORARY.search(text))
+
+
+def is_instruction(text: str) -> bool:
+    """Return whether a text is meant for the model that reads it, not a fact: memory refuses it."""
+    return bool(_INSTRUCTION.search(text))
 
 
 def render(items: Sequence[MemoryItem]) -> str:
@@ -128,7 +159,7 @@ def _snapshot(
 
 
 def _is_passing(item: MemoryItem) -> bool:
-    return item.status == "active" and is_temporary(item.text)
+    return item.status == "active" and (is_temporary(item.text) or is_instruction(item.text))
 
 
 def _within(items: Sequence[MemoryItem], tools: Tools) -> tuple[MemoryItem, ...]:

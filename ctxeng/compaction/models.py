@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ctxeng.compaction.prompts import prompt_id, prompt_text, prompts_hash
+from ctxeng.compaction.prompts import prompt_hash, prompt_id, prompt_text, prompts_hash
 from ctxeng.core.artifacts import MemoryItem, MemoryKind, MemoryScope
 from ctxeng.core.calls import ModelClient, ModelRequest, ModelResponse
 from ctxeng.core.errors import EmptyAnswer, MalformedTool
@@ -46,7 +46,7 @@ class ModelSummariser:
         return Summary(
             text=response.text.strip(),
             model=response.model,
-            prompt_hash=self.prompt_hash,
+            prompt_hash=prompt_hash(task.kind),
             call_key=response.key,
         )
 
@@ -60,6 +60,7 @@ class ModelSummariser:
             prompt_id=prompt_id(task.kind),
             replicate=task.replicate,
             extra=self._extra,
+            subject=task.conversation_id,
         )
 
 
@@ -93,7 +94,7 @@ class ModelDistiller:
         return Distillation(
             items=merge_items(task, answer.items),
             model=response.model,
-            prompt_hash=self.prompt_hash,
+            prompt_hash=prompt_hash("memory"),
             call_key=response.key,
         )
 
@@ -108,6 +109,7 @@ class ModelDistiller:
             prompt_id=prompt_id("memory"),
             replicate=task.replicate,
             extra=self._extra,
+            subject=task.conversation_id,
         )
 
 

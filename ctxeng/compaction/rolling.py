@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ctxeng.compaction.models import transcript
 from ctxeng.compaction.state import State
 from ctxeng.compaction.writing import Tools, write_summary
@@ -34,9 +36,21 @@ async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
     planned = due(state, tools)
     if planned is None:
         return None
-    previous, start, end = planned
+    version = await write(state, tools, *planned)
+    await store.insert_rolling(
+        version, expected_version=version.version - 1, read_at_stamp=state.conversation.stamp
+    )
+    return version
+
+
+async def write(
+    state: State, tools: Tools, previous: Artifact | None, start: int, end: int
+) -> Artifact:
+    """Return the next version: the previous one with messages folded in, as many as fit.
+
+    Nothing is stored.
+    """
     end = _fitting_end(state, tools, previous, start, end)
-    version = state.next_version("rolling")
     artifact = await write_summary(
         state,
         tools,
@@ -50,21 +64,15 @@ async def step(store: Store, state: State, tools: Tools) -> Artifact | None:
             language=state.conversation.language,
         ),
         kind="rolling",
-        version=version,
+        version=state.next_version("rolling"),
         read_from=start,
         read_to=end - 1,
         parents=[previous.artifact_id] if previous is not None else [],
     )
-    whole = _covering_everything(artifact)
-    await store.insert_rolling(
-        whole, expected_version=version - 1, read_at_stamp=state.conversation.stamp
-    )
-    return whole
+    return _covering_everything(artifact)
 
 
 def _covering_everything(artifact: Artifact) -> Artifact:
-    from dataclasses import replace
-
     name = f"{artifact.conversation_id}/rolling/0/0-{artifact.to_seq}/v{artifact.version}"
     return replace(artifact, artifact_id=name, from_seq=0)
 

@@ -12,7 +12,7 @@ from ctxeng.compaction.state import State
 from ctxeng.core.artifacts import Artifact, ArtifactKind
 from ctxeng.core.errors import CompactionFailed
 from ctxeng.core.messages import Message
-from ctxeng.core.protocols import Summariser, Summary, SummaryTask, TokenCounter
+from ctxeng.core.protocols import Cutter, Summariser, Summary, SummaryTask, TokenCounter
 from ctxeng.core.settings import StrategySettings
 
 SHORT_INPUT_TOKENS = 400  # below this a note may be as long as what it notes
@@ -30,6 +30,7 @@ class Tools:
     counter: TokenCounter
     replicate: int = 0
     window_tokens: int = 150_000
+    cutter: Cutter | None = None
 
 
 async def write_summary(
@@ -50,7 +51,10 @@ async def write_summary(
         CompactionFailed: a guard refused the summary.
         ModelError: the call failed.
     """
-    summary, meta = await _guarded(tools, replace(task, replicate=tools.replicate))
+    task = replace(task, replicate=tools.replicate, conversation_id=state.conversation_id)
+    if not tools.summariser.lossless:  # the product's own instructions are no part of the talk
+        task = replace(task, messages=tuple(m for m in task.messages if m.role != "system"))
+    summary, meta = await _guarded(tools, task)
     from_seq, to_seq = task.core_from_seq, task.core_to_seq
     return Artifact(
         artifact_id=f"{state.conversation_id}/{kind}/{level}/{from_seq}-{to_seq}/v{version}",

@@ -9,16 +9,18 @@ from typing import Any
 
 from ctxeng.context.budget import Section, fit, left_out
 from ctxeng.context.recent import FittedRecent, fit_recent
-from ctxeng.context.sections import finest_mix, frame_tokens, framed, priced
+from ctxeng.context.sections import finest_mix, frame_tokens, framed, priced, shared_block
+from ctxeng.context.shortening import around_match
 from ctxeng.context.snapshot import Snapshot, SnapshotReader
-from ctxeng.core.artifacts import Artifact
-from ctxeng.core.context import Block, Context, LeftOut, LeftOutReason
+from ctxeng.core.artifacts import Artifact, ArtifactKind
+from ctxeng.core.context import Block, BlockKind, Context, LeftOut, LeftOutReason
 from ctxeng.core.errors import BudgetTooSmall
 from ctxeng.core.messages import Message
 from ctxeng.core.protocols import TokenCounter
 from ctxeng.core.settings import StrategySettings
 from ctxeng.core.windows import window_start
-from ctxeng.retrieval import Retrieval, Retriever
+from ctxeng.retrieval import Retrieval, Retriever, SharedMemories
+from ctxeng.retrieval.analyser import analyse
 from ctxeng.store import Store
 
 MIN_CACHEABLE_TOKENS = 1024
@@ -32,6 +34,7 @@ class _Raw:
     tail: tuple[Message, ...]
     covered: frozenset[int]
     late: tuple[str, ...]
+    hidden: tuple[Message, ...] = ()  # uncovered, and not shown because compaction is late
 
 
 class ContextBuilder:
@@ -44,11 +47,14 @@ class ContextBuilder:
         *,
         counter: TokenCounter,
         retriever: Retriever | None = None,
+        memories: SharedMemories | None = None,
         min_cacheable_tokens: int = MIN_CACHEABLE_TOKENS,
     ) -> None:
         self._settings = settings
         self._count = counter.count
         self._retriever = retriever
+        self._memories = memories if settings.memory.cross_conversation else None
+        self._store = store
         self._reader = SnapshotReader(store, counter)
         self._min_cacheable_tokens = min_cacheable_tokens
 
@@ -68,7 +74,7 @@ class ContextBuilder:
         Args:
             as_of: last seq the prompt may know of, inclusive; None: everything stored.
             system: the product's system text; never shown to a summariser.
-            now: told to the model after the system text, so that "yesterday" can be resolved.
+            now: told to the model behind the cached head, so that "yesterday" can be resolved.
             pinned_seqs: messages to show raw just before the question, whatever their place.
 
         Raises:
@@ -85,7 +91,7 @@ class ContextBuilder:
         raw = self._raw(snapshot, messages)
         recent = fit_recent(
             [snapshot.raw("recent", m) for m in raw.recent],
-            room_tokens=room,
+            room_tokens=self._recent_room(snapshot, raw, room),
             min_messages=self._settings.window.min_messages,
             count=self._count,
         )
@@ -99,7 +105,10 @@ class ContextBuilder:
         room = None if room is None else room - tail.tokens
         shown = {s for b in (*recent.kept, *tail.kept, *pinned) for s in b.message_seqs}
         found = await self._retrieve(snapshot, messages, question, raw, shown)
-        blocks, omitted = self._background(snapshot, found, shown, room)
+        shared = await self._shared(snapshot, question, as_of)
+        blocks, omitted = self._background(snapshot, found, shown, room, shared, question)
+        if as_of is None and self._settings.compacts:  # a prompt of production, now
+            self._store.note_build(conversation_id, as_of=snapshot.as_of, skipped=raw.late)
         return self._context(
             snapshot,
             fixed=fixed,
@@ -116,11 +125,11 @@ class ContextBuilder:
 
     def _fixed(self, system: str, question: str, now: datetime | None) -> list[Block]:
         blocks = []
-        if now is not None:
-            stamp = f"Current time: {now.isoformat(timespec='minutes')}"
-            system = f"{system}\n\n{stamp}" if system else stamp
         if system:
             blocks.append(priced(Block(kind="system", text=system, tokens=0), self._count))
+        if now is not None:
+            stamp = f"Current time: {now.isoformat(timespec='minutes')}"
+            blocks.append(priced(Block(kind="now", text=stamp, tokens=0), self._count))
         blocks.append(priced(Block(kind="question", text=question, tokens=0), self._count))
         return blocks
 
@@ -138,6 +147,21 @@ class ContextBuilder:
             )
         return room
 
+    def _recent_room(self, snapshot: Snapshot, raw: _Raw, room: int | None) -> int | None:
+        """Return the window's share, and what the shares of the sections beside it leave.
+
+        While compaction is late, or where the conversation is kept raw, that is the whole room.
+        """
+        if room is None or raw.late or snapshot.head.keep_raw:
+            return room
+        budget, usable = self._settings.budget, self._usable(snapshot)
+        made = {a.artifact_id: snapshot.made(_KIND_OF[a.kind], a).tokens for a in usable}
+        memory = sum(made[a.artifact_id] for a in usable if a.kind == "memory")
+        claimed = min(budget.memory_tokens, memory)
+        claimed += min(budget.summary_tokens, sum(made.values()) - memory)
+        claimed += budget.retrieved_tokens if self._settings.retrieval.enabled else 0
+        return min(room, max(budget.recent_tokens, room - claimed))
+
     def _raw(self, snapshot: Snapshot, messages: Sequence[Message]) -> _Raw:
         """Split the history: recent window, uncovered tail before it, and what artifacts cover."""
         window = self._settings.window
@@ -149,11 +173,13 @@ class ContextBuilder:
         )
         keeps = self._settings.compacts and self._settings.compaction.when_late == "keep_raw"
         uncovered = tuple(m for m in messages[:start] if m.seq not in covered)
+        shown = keeps or snapshot.head.keep_raw
         return _Raw(
             recent=tuple(messages[start:]),
-            tail=uncovered if keeps or snapshot.head.keep_raw else (),
+            tail=uncovered if shown else (),
             covered=covered,
             late=() if snapshot.head.keep_raw else self._late(uncovered),
+            hidden=uncovered if self._settings.compacts and not shown else (),
         )
 
     def _late(self, uncovered: Sequence[Message]) -> tuple[str, ...]:
@@ -173,6 +199,8 @@ class ContextBuilder:
 
     def _usable(self, snapshot: Snapshot) -> list[Artifact]:
         settings = self._settings
+        if snapshot.head.keep_raw:
+            return []
         kinds = {
             "rolling": settings.rolling.enabled,
             "node": settings.hierarchy.enabled,
@@ -200,8 +228,22 @@ class ContextBuilder:
             exclude_seqs=shown,
         )
 
+    async def _shared(self, snapshot: Snapshot, question: str, as_of: int | None) -> list[Block]:
+        """Return what other conversations remember of the user, one block an item."""
+        if self._memories is None:
+            return []
+        until = None if as_of is None else snapshot.as_of
+        found = await self._memories.relevant(snapshot.head, question, as_of=until)
+        return [shared_block(memory, self._count) for memory in found]
+
     def _background(
-        self, snapshot: Snapshot, found: Retrieval | None, shown: set[int], room: int | None
+        self,
+        snapshot: Snapshot,
+        found: Retrieval | None,
+        shown: set[int],
+        room: int | None,
+        shared: Sequence[Block],
+        question: str,
     ) -> tuple[list[Block], list[LeftOut]]:
         """Return the compacted and retrieved blocks that fit, and what was left out."""
         budget = self._settings.budget
@@ -217,6 +259,9 @@ class ContextBuilder:
         episodes = [snapshot.made("episode", a) for a in usable if a.kind == "episode"]
         episodes = sorted(episodes, key=lambda b: -b.message_seqs[0])
         retrieved, duplicates = self._retrieved(snapshot, found, shown)
+        retrieved = self._cut_to_share(retrieved, room, question)
+        own = {_normal(line) for b in memory for line in b.text.splitlines()}
+        memory += [b for b in shared if _normal(b.text) not in own]
         sections = [
             Section(
                 name="summary",
@@ -239,7 +284,7 @@ class ContextBuilder:
             room = max(0, room - frame_tokens(candidates, self._count))
         fitted = fit(sections, room_tokens=room)
         blocks = [block for kept in fitted.kept.values() for block in kept]
-        return framed(blocks, self._count), [*fitted.left_out, *duplicates]
+        return framed(blocks, self._count), [*fitted.left_out, *duplicates, *_not_searched(found)]
 
     def _retrieved(
         self, snapshot: Snapshot, found: Retrieval | None, shown: set[int]
@@ -265,6 +310,17 @@ class ContextBuilder:
                 blocks.append(block)
         return blocks, duplicates
 
+    def _cut_to_share(
+        self, blocks: Sequence[Block], room: int | None, question: str
+    ) -> list[Block]:
+        """Cut found messages that alone exceed the share to the words around the match."""
+        if room is None:
+            return list(blocks)
+        share = min(room, self._settings.budget.retrieved_tokens)
+        frame = frame_tokens(blocks[:1], self._count)
+        terms = analyse(question)
+        return [around_match(b, terms, share - frame, self._count) for b in blocks]
+
     def _context(
         self,
         snapshot: Snapshot,
@@ -285,6 +341,7 @@ class ContextBuilder:
         shown = {seq for b in blocks if b.is_raw for seq in b.message_seqs}
         reason: LeftOutReason = "keep_raw" if snapshot.head.keep_raw else "over_budget"
         dropped = [left_out(b, reason) for b in (*tail.dropped, *recent.dropped)]
+        dropped += [left_out(snapshot.raw("tail", m), "late") for m in raw.hidden]
         budget = self._settings.budget
         return Context(
             conversation_id=snapshot.head.conversation_id,
@@ -302,7 +359,10 @@ class ContextBuilder:
         )
 
 
-_ORDER = ("system", "memory", "node", "summary", "episode", "retrieved", "tail", "recent",
+_KIND_OF: Mapping[ArtifactKind, BlockKind] = {
+    "rolling": "summary", "node": "node", "episode": "episode", "memory": "memory",
+}  # fmt: skip
+_ORDER = ("system", "memory", "now", "node", "summary", "episode", "retrieved", "tail", "recent",
           "pinned", "question")  # fmt: skip
 
 
@@ -316,7 +376,11 @@ def _in_prompt_order(blocks: Sequence[Block]) -> list[Block]:
 
 def _with_breakpoint(blocks: Sequence[Block], min_tokens: int) -> list[Block]:
     """Put a cache breakpoint after the stable head, if it is long enough to be cached."""
-    head = [i for i, block in enumerate(blocks) if block.kind in ("system", "memory")]
+    head = [
+        i
+        for i, block in enumerate(blocks)
+        if block.kind in ("system", "memory") and not block.meta.get("shared")
+    ]  # what other conversations remember depends on the question
     if not head or sum(blocks[i].tokens for i in head) < min_tokens:
         return list(blocks)
     last = head[-1]
@@ -334,6 +398,20 @@ def _without_question(messages: Sequence[Message], question: str) -> tuple[Messa
 
 def _normal(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+def _not_searched(found: Retrieval | None) -> list[LeftOut]:
+    """Return what a shut gate or the least score kept out: seqs alone, nothing was loaded."""
+    if found is None:
+        return []
+    if not found.decision.retrieve:
+        return [LeftOut(kind="retrieved", reason="gated", tokens=0)]
+    grouped = {message.seq for group in found.groups for message in group.messages}
+    return [
+        LeftOut(kind="retrieved", reason="below_score", tokens=0, message_seqs=(seq,))
+        for seq in found.below_score
+        if seq not in grouped
+    ]
 
 
 def _retrieval_record(found: Retrieval | None) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from ctxeng.core.context import Block, BlockKind
 from ctxeng.core.markup import nest, wrap
 from ctxeng.core.messages import Message
 from ctxeng.core.prompt import block_markup
+from ctxeng.store.memories import SharedMemory
 
 Count = Callable[[str], int]
 
@@ -35,6 +36,19 @@ def artifact_block(kind: BlockKind, artifact: Artifact, count: Count) -> Block:
         message_seqs=tuple(range(artifact.from_seq, artifact.to_seq + 1)),
         artifact_ids=(artifact.artifact_id,),
         meta={"level": artifact.level, "version": artifact.version},
+    )
+    return priced(block, count)
+
+
+def shared_block(memory: SharedMemory, count: Count) -> Block:
+    """Return an item that another conversation remembers as a block; it stands for no message."""
+    item = memory.item
+    block = Block(
+        kind="memory",
+        text=f"- [{item.kind}] {f'{item.speaker}: ' if item.speaker else ''}{item.text}",
+        tokens=0,
+        artifact_ids=(memory.artifact_id,),
+        meta={"shared": True, "score": memory.score},
     )
     return priced(block, count)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import regex
 
+from ctxeng.context.sections import priced
+from ctxeng.core.context import Block
 from ctxeng.core.messages import JsonBlock, Message, result_text
+from ctxeng.retrieval.analyser import analyse
 
 MARK = " […cut…] "
+_SENTENCE = regex.compile(r"[^.!?。！？\n]*(?:[.!?。！？\n]+|$)")
 _GRAPHEME = regex.compile(r"\X")
 
 
@@ -32,6 +36,55 @@ def shorten(text: str, *, room_tokens: int, count: Callable[[str], int]) -> str:
         else:
             high = middle - 1
     return _cut(graphemes, low) if low else MARK.strip()
+
+
+def cut_around(
+    text: str, wanted: Collection[str], *, room_tokens: int, count: Callable[[str], int]
+) -> str:
+    """Return the sentence that shares most terms with ``wanted`` and what fits around it.
+
+    The first of equals; the text before it and after it is taken in turn. A sentence that is too
+    long alone is shortened. What is cut is seen to be cut.
+    """
+    if count(text) <= room_tokens:
+        return text
+    sentences = [found for found in _SENTENCE.findall(text) if found]
+    shared = [len(set(wanted).intersection(analyse(sentence))) for sentence in sentences]
+    low = shared.index(max(shared))
+    high = low + 1
+    if count(MARK + sentences[low] + MARK) > room_tokens:
+        limit = min(room_tokens, count(sentences[low]) - 1)  # so that a mark is set in any case
+        cut = shorten(sentences[low], room_tokens=limit, count=count)
+        return cut if MARK.strip() in cut else MARK.strip()
+    used = count(MARK + sentences[low] + MARK)
+    backwards = True
+    while True:
+        before = low > 0 and used + count(sentences[low - 1]) <= room_tokens
+        after = high < len(sentences) and used + count(sentences[high]) <= room_tokens
+        if not before and not after:
+            break
+        if before and (backwards or not after):
+            low -= 1
+            used += count(sentences[low])
+        else:
+            used += count(sentences[high])
+            high += 1
+        backwards = not backwards
+    kept = "".join(sentences[low:high])
+    return (MARK if low else "") + kept + (MARK if high < len(sentences) else "")
+
+
+def around_match(
+    block: Block, wanted: Collection[str], room_tokens: int, count: Callable[[str], int]
+) -> Block:
+    """Return a raw block cut around its best sentence; as it was where not even that fits."""
+    if block.tokens <= room_tokens or block.message is None:
+        return block
+    bare = priced(replace(block, text=""), count).tokens
+    text = cut_around(block.text, wanted, room_tokens=max(0, room_tokens - bare), count=count)
+    message = block.message.with_(content=text, blocks=())
+    cut = priced(replace(block, text=text, message=message, shortened=True), count)
+    return cut if cut.tokens <= room_tokens else block
 
 
 def shorten_message(message: Message, *, room_tokens: int, count: Callable[[str], int]) -> Message:

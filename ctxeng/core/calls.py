@@ -22,6 +22,8 @@ class ModelRequest:
         prompt_id: name and version of the prompt, for example ``episode@1``.
         replicate: part of the call's key, so that a replicate is a call of its own.
         extra: further parameters of the request (for example temperature); part of the key.
+        subject: the conversation whose words it holds, so that its answer can be deleted with it;
+            no part of the key.
     """
 
     role: ModelRole
@@ -34,6 +36,7 @@ class ModelRequest:
     prompt_id: str
     replicate: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from ctxeng.core.messages import Message
 BlockKind = Literal[
     "system",
     "memory",
+    "now",
     "node",
     "summary",
     "episode",

@@ -1,7 +1,8 @@
 """The provider's request as a pure function of a context.
 
-Order is cache-friendly: system text and memory first, then what changes more often (summaries,
-episodes, retrieved groups), then the raw messages, then the question.
+Order is cache-friendly: system text and memory first, up to a breakpoint; after it the time
+and what changes more often (summaries, episodes, retrieved groups), then the raw messages, then
+the question.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _TAG_OF: Mapping[BlockKind, str] = {
 
 def anthropic_request(context: Context) -> dict[str, Any]:
     """Return ``system``, ``messages`` and, where the product has tools, ``tools``."""
-    head = context.of_kind("system", "memory")
+    head = context.of_kind("system", "memory", "now")
     breakpoints = [i for i, block in enumerate(head) if block.cache_breakpoint][-MAX_BREAKPOINTS:]
     request: dict[str, Any] = {
         "system": [_system_block(b, cached=i in breakpoints) for i, b in enumerate(head)],
@@ -47,7 +48,7 @@ def block_markup(block: Block) -> str:
             (block.message_seqs[0], block.message_seqs[-1]) if block.message_seqs else (0, 0)
         )
         return wrap(_TAG_OF[block.kind], block.text, messages=f"{low}-{high}")
-    if block.kind in ("system", "question"):
+    if block.kind in ("system", "now", "question"):
         return block.text
     return raw_line(block)
 

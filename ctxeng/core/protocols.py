@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ctxeng.core.artifacts import MemoryItem
 from ctxeng.core.messages import Message
+from ctxeng.core.settings import EpisodeSettings
 
 Vectors = NDArray[np.float32]
 
@@ -78,6 +79,7 @@ class SummaryTask:
     language: str = "und"
     level: int = 0
     replicate: int = 0
+    conversation_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,21 @@ class Summariser(Protocol):
         ...
 
 
+class Cutter(Protocol):
+    """Decides where an episode ends (``episodes.cut = "model"``)."""
+
+    async def end_of_episode(
+        self,
+        messages: Sequence[Message],
+        settings: EpisodeSettings,
+        *,
+        replicate: int = 0,
+        conversation_id: str = "",
+    ) -> int:
+        """Return the last seq of the first episode, within the size limits."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistillTask:
     """What a distiller is asked to merge: the previous snapshot and new episode summaries.
@@ -115,6 +132,7 @@ class DistillTask:
     speakers: tuple[str, ...] = ()
     language: str = "und"
     replicate: int = 0
+    conversation_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

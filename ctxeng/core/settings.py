@@ -80,7 +80,11 @@ class EpisodeSettings(Section):
 
 
 class MemorySettings(Section):
-    """Distilled memory: every k new episodes are merged into the snapshot."""
+    """Distilled memory: every k new episodes are merged into the snapshot.
+
+    ``cross_conversation``: prompts also show what other conversations of the same user (or
+    project) remember with that scope, the items nearest to the question.
+    """
 
     enabled: bool = False
     every_episodes: int = Field(default=3, ge=1)
@@ -96,13 +100,18 @@ class RetrievalSettings(Section):
     groups: int = Field(default=4, ge=1)
     around: int = Field(default=2, ge=0)
     candidates: int = Field(default=50, ge=1)
-    preset: Literal["convex", "article", "rrf", "semantic", "lexical"] = "convex"
-    semantic_weight: float = Field(default=0.45, ge=0, le=1)
+    preset: Literal["convex", "article", "rrf", "semantic", "lexical", "trigram"] = "convex"
+    semantic_weight: float = Field(default=0.35, ge=0, le=1)
     min_score: float = Field(default=0.0, ge=0)
 
 
 class BudgetSettings(Section):
-    """Token budget. ``total_tokens = None``: no limit. Shares are the first article's."""
+    """Token budget. ``total_tokens = None``: no limit. Shares are the first article's.
+
+    ``recent_tokens`` is what the window keeps beside notes and found messages; it takes more where
+    their shares leave it. ``system_tokens`` is what the total foresees for the system text: that
+    text is never cut, and what it needs beyond that is taken from the other sections.
+    """
 
     total_tokens: int | None = Field(default=18000, ge=1)
     system_tokens: int = Field(default=2000, ge=0)

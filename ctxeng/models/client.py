@@ -63,6 +63,8 @@ class LedgerClient:
             CallMissing: replay-only, and the ledger does not hold the call.
         """
         key = call_key(request)
+        if request.subject:
+            self._ledger.concerns(key, request.subject)
         if self._mode != "fresh" or key in self._fresh:
             known = self._ledger.find(key)
             if known is not None:

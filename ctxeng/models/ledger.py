@@ -48,6 +48,9 @@ CREATE TABLE IF NOT EXISTS waves (
     keys TEXT NOT NULL,
     done INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS subjects (
+    subject TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (subject, key)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
@@ -213,6 +216,33 @@ class Ledger:
             before = self._connection.total_changes
             self._connection.executemany("DELETE FROM calls WHERE key = ?", [(k,) for k in keys])
             return self._connection.total_changes - before
+
+    def concerns(self, key: str, subject: str) -> None:
+        """Note that a call holds the words of a subject (a conversation)."""
+        with self._lock:
+            self._connection.execute(
+                "INSERT OR IGNORE INTO subjects (subject, key) VALUES (?, ?)", (subject, key)
+            )
+
+    def forget_subjects(self, subjects: list[str]) -> int:
+        """Remove every call that holds the words of the subjects; return how many there were."""
+        marks = ", ".join("?" * len(subjects))
+        with self._lock:
+            rows = self._connection.execute(
+                f"SELECT DISTINCT key FROM subjects WHERE subject IN ({marks})", subjects
+            ).fetchall()
+        removed = self.forget([row[0] for row in rows])
+        with self._lock:
+            self._connection.execute(f"DELETE FROM subjects WHERE subject IN ({marks})", subjects)
+        return removed
+
+    def answers(self) -> Iterator[tuple[str, str]]:
+        """Yield the key and the stored answer (as JSON) of every answered call."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT key, response FROM calls WHERE response IS NOT NULL ORDER BY key"
+            ).fetchall()
+        yield from rows
 
     def counts(self) -> dict[str, int]:
         """Return the number of answered calls and of calls that were sent and never answered."""

@@ -59,7 +59,7 @@ def _terms(token: str) -> list[str]:
         for part in _PART.findall(piece.casefold())
     ]  # fmt: skip
     if len(parts) > 1:
-        whole = [folded] if not _is_contraction(folded) else []
+        whole = [] if folded in STOP_WORDS or _is_contraction(folded) else [folded]
         return whole + [term for part in parts if (term := _stem(part))]
     term = _stem(folded)
     return [term] if term else []

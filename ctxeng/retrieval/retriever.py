@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from ctxeng.retrieval.gate import GateDecision, should_retrieve, topic_cosine
 from ctxeng.retrieval.indexing import named_text
 from ctxeng.store import Hit, Store
 
+Search = Literal["semantic", "lexical", "trigram"]
+Found = Mapping[Search, Sequence[Hit]]
+SEARCHES: tuple[Search, ...] = ("semantic", "lexical", "trigram")
+FUSED_SEARCHES: tuple[Search, ...] = ("semantic", "lexical")
+LAST_SEARCHES: tuple[Search, ...] = ("trigram",)  # where those find nothing
+_SEARCHES: Mapping[str, tuple[Search, ...]] = {name: (name,) for name in SEARCHES}
 ARTICLE_WEIGHTS = {"semantic": 0.45, "lexical": 0.25, "recency": 0.15, "reference": 0.15}
 
 
@@ -101,24 +107,38 @@ class Retriever:
         exclude_seqs: Collection[int] = (),
     ) -> list[Fused]:
         """Return messages by fused score, best first."""
-        settings = self._settings
+        wanted = _SEARCHES.get(self._settings.preset, FUSED_SEARCHES)
+        where: dict[str, Any] = {"as_of": as_of, "exclude_seqs": exclude_seqs}
+        found = await self.search(conversation_id, question, wanted=wanted, **where)
+        if not any(found.values()) and wanted == FUSED_SEARCHES:
+            found = await self.search(conversation_id, question, wanted=LAST_SEARCHES, **where)
+        return fuse(self._settings, found, as_of=as_of)
+
+    async def search(
+        self,
+        conversation_id: str,
+        question: str,
+        *,
+        as_of: int,
+        exclude_seqs: Collection[int] = (),
+        wanted: Collection[Search] = SEARCHES,
+    ) -> Found:
+        """Return the hits of each wanted search, before any fusion; at most ``candidates`` each."""
         where: dict[str, Any] = {
             "as_of": as_of,
-            "limit": settings.candidates,
+            "limit": self._settings.candidates,
             "exclude": exclude_seqs,
         }
-        semantic: list[Hit] = []
-        lexical: list[Hit] = []
-        if self._embedder is not None and settings.preset != "lexical" and question.strip():
+        found: dict[Search, Sequence[Hit]] = {}
+        if "semantic" in wanted and self._embedder is not None and question.strip():
             vector = await self._embed(question)
-            semantic = await self._store.search_semantic(conversation_id, vector, **where)
-        if settings.preset != "semantic":
+            found["semantic"] = await self._store.search_semantic(conversation_id, vector, **where)
+        if "lexical" in wanted:
             terms = analyse(question)
-            lexical = await self._store.search_lexical(conversation_id, terms, **where)
-        trigram: list[Hit] = []
-        if not semantic and not lexical and settings.preset not in ("semantic", "lexical"):
-            trigram = await self._store.search_trigram(conversation_id, question, **where)
-        return fuse(settings, semantic=semantic, lexical=lexical, trigram=trigram, as_of=as_of)
+            found["lexical"] = await self._store.search_lexical(conversation_id, terms, **where)
+        if "trigram" in wanted:
+            found["trigram"] = await self._store.search_trigram(conversation_id, question, **where)
+        return found
 
     async def _decide(self, question: str, recent: Sequence[Message]) -> GateDecision:
         match self._settings.gate:
@@ -141,26 +161,20 @@ class Retriever:
         return np.asarray(rows[0], dtype=np.float32)
 
 
-def fuse(
-    settings: RetrievalSettings,
-    *,
-    semantic: Sequence[Hit],
-    lexical: Sequence[Hit],
-    trigram: Sequence[Hit],
-    as_of: int,
-) -> list[Fused]:
+def fuse(settings: RetrievalSettings, found: Found, *, as_of: int) -> list[Fused]:
     """Return one ranking of several searches, by the preset.
 
     ``convex``: semantic_weight · cosine (min–max scaled over the candidates) +
     (1 − semantic_weight) · BM25 (divided by the best). ``article``: 0.45 semantic + 0.25 keyword +
     0.15 recency + 0.15 reference, where reference is 1 for a message found by both searches.
     """
+    semantic, lexical = found.get("semantic", ()), found.get("lexical", ())
     named: dict[str, dict[int, float]] = {
         "semantic": min_max(semantic),
         "lexical": normalised(lexical),
     }
     if not semantic and not lexical:
-        return convex({"trigram": normalised(trigram)}, {"trigram": 1.0})
+        return convex({"trigram": normalised(found.get("trigram", ()))}, {"trigram": 1.0})
     if settings.preset == "rrf":
         return reciprocal_rank(named)
     if settings.preset == "article":

@@ -7,7 +7,7 @@ that one shape of query serves all three.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from psycopg import errors
@@ -141,6 +141,53 @@ async def insert_nodes(
             f"{artifacts[0].kind} range must be new, got one that exists "
             f"({artifacts[0].artifact_id}). Read the newest state and try again."
         ) from None
+
+
+async def insert_generation(
+    connection: Connection, artifacts: Sequence[Artifact], *, read_at_stamp: int | None
+) -> None:
+    """Insert new generations of ranges and new versions, children before parents.
+
+    Raises:
+        Conflict: somebody has written one of them, or what they were made from was edited.
+    """
+    for artifact in artifacts:
+        if _TABLES[artifact.kind] == "summary_nodes":
+            await insert_nodes(connection, [artifact], read_at_stamp=read_at_stamp)
+        else:
+            await insert_version(
+                connection,
+                artifact,
+                expected_version=artifact.version - 1,
+                read_at_stamp=read_at_stamp,
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Maker:
+    """A model and prompt that some current artifacts of a conversation were made by."""
+
+    conversation_id: str
+    kind: str
+    model: str
+    prompt_hash: str
+
+
+async def makers(connection: Connection) -> list[Maker]:
+    """Return the makers of every current artifact of conversations that may be compacted."""
+    selects = " UNION ".join(
+        f"SELECT conversation_id, {source.split(',')[0]} AS kind, model, prompt_hash FROM {table} "
+        "WHERE status <> 'stale' AND superseded_from_seq IS NULL"
+        for table, source in _SOURCES.items()
+    )
+    cursor = await connection.execute(
+        f"SELECT conversation_id, a.kind, model, prompt_hash FROM ({selects}) a "
+        "JOIN conversations USING (conversation_id) WHERE NOT keep_raw ORDER BY 1, 2, 3, 4".encode()
+    )
+    return [
+        Maker(conversation_id=row[0], kind=row[1], model=row[2], prompt_hash=row[3])
+        for row in await cursor.fetchall()
+    ]
 
 
 async def mark_stale(

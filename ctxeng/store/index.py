@@ -131,7 +131,7 @@ async def search_semantic(
         "WHERE conversation_id = %(id)s AND seq <= %(as_of)s AND NOT seq = ANY(%(exclude)s) "
         f"AND {_SEEN} GROUP BY seq ORDER BY score DESC, seq LIMIT %(limit)s".encode(),
         {
-            "vector": _literal(vector),
+            "vector": literal(vector),
             "id": conversation_id,
             "as_of": as_of,
             "exclude": list(exclude),
@@ -259,7 +259,7 @@ async def _write_vectors(
             for chunk, vector in enumerate(entry.vectors if entry.vectors is not None else ()):
                 if _has_direction(vector):
                     place = (conversation_id, entry.seq, since[entry.seq], chunk)
-                    await copy.write_row((*place, _literal(vector)))
+                    await copy.write_row((*place, literal(vector)))
 
 
 def _has_direction(vector: Vectors) -> bool:
@@ -271,7 +271,8 @@ def _storable(term: str) -> str:
     return clean_text(term)[:MAX_TERM_CHARACTERS]
 
 
-def _literal(vector: Vectors) -> str:
+def literal(vector: Vectors) -> str:
+    """Return a vector as pgvector reads it."""
     return "[" + ",".join(f"{value:.7g}" for value in np.asarray(vector).ravel().tolist()) + "]"
 
 

@@ -131,6 +131,16 @@ async def read(
     return [_message(row) for row in await cursor.fetchall()]
 
 
+async def uncounted(connection: Connection, conversation_id: str, *, limit: int) -> list[Message]:
+    """Return the oldest messages that have no token count."""
+    cursor = await connection.execute(
+        f"SELECT {_COLUMNS} FROM conversation_messages WHERE conversation_id = %s "
+        "AND tokens IS NULL ORDER BY seq LIMIT %s".encode(),
+        (conversation_id, limit),
+    )
+    return [_message(row) for row in await cursor.fetchall()]
+
+
 async def edit(
     connection: Connection, conversation_id: str, seq: int, *, content: str, tokens: int | None
 ) -> tuple[Message, int]:

@@ -15,6 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from ctxeng.core.errors import EmbedderMismatch, StoreError
 from ctxeng.store import migrations
+from ctxeng.store import queue as jobs
 from ctxeng.store.messages import Connection
 
 
@@ -77,11 +78,17 @@ def reason(error: Exception) -> str:
 
 
 async def prepare(
-    pool: AsyncConnectionPool[Connection], dsn: str, embedding: EmbeddingSpec | None
+    pool: AsyncConnectionPool[Connection],
+    dsn: str,
+    embedding: EmbeddingSpec | None,
+    *,
+    queue: bool = False,
 ) -> Capabilities:
     """Bring the schema up to date, look at the embedder, fill the pool; return what is there."""
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
         await migrations.migrate(connection)
+        if queue:
+            await jobs.ensure_schema(connection)
         capabilities = await _capabilities(connection)
         if embedding is not None:
             await _check_embedder(connection, embedding)

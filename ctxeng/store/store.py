@@ -20,7 +20,7 @@ from ctxeng.core.errors import StoreError
 from ctxeng.core.messages import JsonBlock, Message, Role
 from ctxeng.core.protocols import Vectors
 from ctxeng.store import artifacts as artifact_queries
-from ctxeng.store import embedded, index
+from ctxeng.store import audit, builds, deletion, embedded, index, memories, queue
 from ctxeng.store import messages as message_queries
 from ctxeng.store.index import Hit, IndexEntry
 from ctxeng.store.messages import Connection
@@ -64,10 +64,15 @@ class Store:
         pool: AsyncConnectionPool[Connection],
         *,
         capabilities: Capabilities,
+        dsn: str,
         workspace: Path | None,
+        enqueue: bool = False,
     ) -> None:
         self._pool = pool
         self._workspace = workspace
+        self._enqueues = enqueue
+        self._notes = builds.Notes(pool)
+        self.dsn = dsn
         self.capabilities = capabilities
 
     @classmethod
@@ -79,6 +84,7 @@ class Store:
         embedding: EmbeddingSpec | None = None,
         database: str | None = None,
         disposable: bool = False,
+        enqueue: bool = False,
         max_connections: int = 10,
     ) -> Store:
         """Open a database, bringing its schema up to date.
@@ -89,6 +95,7 @@ class Store:
             embedding: refuse an index that holds another embedder's vectors.
             database: name of a database on the embedded server (made when absent).
             disposable: the data may be lost on a crash (replays): commits do not wait for disk.
+            enqueue: save with every write the jobs that ``ctxeng worker`` does for it.
 
         Raises:
             StoreError: the server is unreachable or cannot be started.
@@ -114,12 +121,13 @@ class Store:
             )
             undo.push_async_callback(pool.close)
             with reachable():
-                capabilities = await prepare(pool, dsn, embedding)
+                capabilities = await prepare(pool, dsn, embedding, queue=enqueue)
             undo.pop_all()
-            return cls(pool, capabilities=capabilities, workspace=home)
+            return cls(pool, capabilities=capabilities, dsn=dsn, workspace=home, enqueue=enqueue)
 
     async def close(self) -> None:
         """Close the connections; the embedded server stops with its last user."""
+        await self._notes.flush()
         await self._pool.close()
         if self._workspace is not None:
             await asyncio.to_thread(embedded.detach, self._workspace)
@@ -154,6 +162,13 @@ class Store:
                 language=language,
                 meta=meta,
             )
+
+    async def has_conversation(self, conversation_id: str) -> bool:
+        """Return whether there is such a conversation."""
+        row = await self._one(
+            "SELECT 1 FROM conversations WHERE conversation_id = %s", conversation_id
+        )
+        return row is not None
 
     async def conversation(self, conversation_id: str) -> Conversation:
         """Return a conversation's head.
@@ -203,13 +218,15 @@ class Store:
         """Save messages in order, in one transaction; their seqs are assigned anew."""
         if not messages:
             return []
-        if len(messages) == 1:
+        if len(messages) == 1 and not self._enqueues:
             async with self._connection() as connection:
-                stored = await message_queries.append_one(connection, conversation_id, messages[0])
-            if stored is not None:
-                return [stored]
+                one = await message_queries.append_one(connection, conversation_id, messages[0])
+            if one is not None:
+                return [one]
         async with self._transaction() as connection:
-            return await message_queries.append(connection, conversation_id, messages)
+            stored = await message_queries.append(connection, conversation_id, messages)
+            await self._enqueue(connection, conversation_id)
+            return stored
 
     async def messages(
         self,
@@ -224,6 +241,11 @@ class Store:
             return await message_queries.read(
                 connection, conversation_id, from_seq=from_seq, to_seq=to_seq, as_of=as_of
             )
+
+    async def uncounted(self, conversation_id: str, *, limit: int = 256) -> list[Message]:
+        """Return the oldest messages that are stored without a token count."""
+        async with self._connection() as connection:
+            return await message_queries.uncounted(connection, conversation_id, limit=limit)
 
     async def set_tokens(self, conversation_id: str, tokens: Mapping[int, int]) -> None:
         """Store token counts by seq, for messages that were appended without one."""
@@ -246,6 +268,7 @@ class Store:
                 connection, conversation_id, seq, content=content, tokens=tokens
             )
             await self._taint(connection, conversation_id, seq, from_seq=last_seq)
+            await self._enqueue(connection, conversation_id)
             return edited
 
     async def redact_message(self, conversation_id: str, seq: int) -> None:
@@ -254,21 +277,38 @@ class Store:
             await message_queries.redact(connection, conversation_id, seq)
             tainted = await self._taint(connection, conversation_id, seq)
             await artifact_queries.blank(connection, tainted)
+            await self._enqueue(connection, conversation_id)
+
+    async def set_keep_raw(self, conversation_id: str, keep_raw: bool = True) -> None:
+        """Mark a conversation whose exact wording matters: it is not compacted any more.
+
+        What was written before stays on record, and prompts do not use it while the mark stands.
+        """
+        async with self._transaction() as connection:
+            await message_queries.check_unedited(connection, conversation_id, None)
+            await connection.execute(
+                "UPDATE conversations SET keep_raw = %s, stamp = stamp + 1 "
+                "WHERE conversation_id = %s",
+                (keep_raw, conversation_id),
+            )
+            await self._enqueue(connection, conversation_id)
 
     async def delete_conversation(self, conversation_id: str) -> None:
-        """Remove a conversation and everything made from it."""
+        """Remove a conversation, everything made from it, and its jobs."""
         async with self._transaction() as connection:
             await connection.execute(
                 "DELETE FROM conversations WHERE conversation_id = %s", (conversation_id,)
             )
+            if self._enqueues:
+                await queue.drop(connection, [conversation_id])
 
     async def delete_user(self, user_id: str) -> list[str]:
-        """Remove all of a user's conversations and memories; return the conversation ids."""
+        """Remove a user's conversations and all that was made from them; return their ids.
+
+        Hashes stay, by which :meth:`verify` recognises words that are quoted elsewhere.
+        """
         async with self._transaction() as connection:
-            cursor = await connection.execute(
-                "DELETE FROM conversations WHERE user_id = %s RETURNING conversation_id", (user_id,)
-            )
-            return [row[0] for row in await cursor.fetchall()]
+            return await deletion.delete_user(connection, user_id)
 
     # artifacts
 
@@ -329,6 +369,24 @@ class Store:
         async with self._transaction() as connection:
             await artifact_queries.insert_nodes(connection, artifacts, read_at_stamp=read_at_stamp)
 
+    async def insert_generation(
+        self, artifacts: Sequence[Artifact], *, read_at_stamp: int | None = None
+    ) -> None:
+        """Insert what replaces older generations, children first, all or none.
+
+        The old ones stay visible up to the moment the new ones are; raises Conflict when something
+        was written meanwhile that the new ones do not know. ``read_at_stamp``: as above.
+        """
+        async with self._transaction() as connection:
+            await artifact_queries.insert_generation(
+                connection, artifacts, read_at_stamp=read_at_stamp
+            )
+
+    async def makers(self) -> list[artifact_queries.Maker]:
+        """Return by whom the current artifacts of every conversation were made."""
+        async with self._connection() as connection:
+            return await artifact_queries.makers(connection)
+
     async def mark_stale(self, artifact_ids: Sequence[str]) -> None:
         """Mark artifacts as no longer true to their source, as of any seq."""
         async with self._transaction() as connection:
@@ -351,6 +409,49 @@ class Store:
                 {"user": user_id, "before": before},
             )
             return [artifact_queries.item_of(row) for row in await cursor.fetchall()]
+
+    async def unembedded_memories(self, conversation_id: str) -> list[tuple[int, str, str]]:
+        """Return version, item id and text of shared items that have no vector yet."""
+        async with self._connection() as connection:
+            return await memories.unembedded(connection, conversation_id)
+
+    async def embed_memories(
+        self, conversation_id: str, rows: Sequence[tuple[int, str, Vectors]]
+    ) -> None:
+        """Store vectors of memory items: version, item id, ``(dimensions,)`` float32."""
+        async with self._transaction() as connection:
+            await memories.embed(connection, conversation_id, rows)
+
+    async def shared_memories(
+        self,
+        *,
+        user_id: str | None,
+        project_id: str | None,
+        beside: str,
+        vector: Vectors | None,
+        before: datetime | None,
+        limit: int,
+    ) -> list[memories.SharedMemory]:
+        """Return what other conversations remember; see :func:`ctxeng.store.memories.shared`."""
+        async with self._connection() as connection:
+            return await memories.shared(
+                connection,
+                user_id=user_id,
+                project_id=project_id,
+                beside=beside,
+                vector=vector,
+                before=before,
+                limit=limit,
+            )
+
+    async def stored_at(self, conversation_id: str, seq: int) -> datetime | None:
+        """Return when a message reached us, by the database's clock; None: no such message."""
+        row = await self._one(
+            "SELECT stored_at FROM conversation_messages WHERE conversation_id = %s AND seq = %s",
+            conversation_id,
+            seq,
+        )
+        return row[0] if row else None
 
     # the search index
 
@@ -429,7 +530,56 @@ class Store:
                 connection, conversation_id, text, as_of=as_of, limit=limit, exclude=exclude
             )
 
+    # jobs, and what production did
+
+    async def defer(self, conversation_ids: Sequence[str], tasks: Sequence[queue.Task]) -> None:
+        """Let tasks wait for conversations; the store must have been opened with ``enqueue``."""
+        async with self._transaction() as connection:
+            for conversation_id in conversation_ids:
+                await queue.enqueue(connection, conversation_id, tasks)
+
+    async def backlog(self) -> list[queue.Backlog]:
+        """Return what waits, runs and has failed, by task."""
+        async with self._connection() as connection:
+            return await queue.backlog(connection)
+
+    async def live_workers(self) -> int:
+        """Return how many workers have been heard of within half a minute."""
+        async with self._connection() as connection:
+            return await queue.live_workers(connection)
+
+    def note_build(self, conversation_id: str, *, as_of: int, skipped: Sequence[str]) -> None:
+        """Note that production built a prompt, and which compactions were late; does not wait."""
+        self._notes.add(conversation_id, as_of, skipped)
+
+    async def skip_rates(self, *, hours: float = 24) -> builds.SkipRates:
+        """Return how many prompts of the last hours were built while compaction was late."""
+        await self._notes.flush()
+        async with self._connection() as connection:
+            return await builds.skip_rates(connection, hours=hours)
+
+    async def verify(self) -> list[audit.Finding]:
+        """Return what is not as it must be; empty for a sound database."""
+        async with self._connection() as connection:
+            found = await audit.findings(connection, vectors=self.capabilities.vector)
+            known = await deletion.deleted_words(connection)
+            return [*found, *await deletion.remains(connection, known)]
+
+    async def deleted_words(self) -> frozenset[int]:
+        """Return what the words of deleted users are recognised by."""
+        async with self._connection() as connection:
+            return await deletion.deleted_words(connection)
+
+    async def forget_deletions(self) -> int:
+        """Remove the fingerprints of deleted words; return how many deletions they were of."""
+        async with self._transaction() as connection:
+            return await deletion.forget(connection)
+
     # inside
+
+    async def _enqueue(self, connection: Connection, conversation_id: str) -> None:
+        if self._enqueues:
+            await queue.enqueue(connection, conversation_id, queue.ON_WRITE)
 
     async def _taint(
         self, connection: Connection, conversation_id: str, seq: int, *, from_seq: int | None = None

@@ -17,6 +17,7 @@ from ctxeng.compaction.models import (
     summary_prompt,
     transcript,
 )
+from ctxeng.compaction.prompts import prompt_hash
 from ctxeng.core.artifacts import MemoryItem
 from ctxeng.core.errors import EmptyAnswer, MalformedTool
 from ctxeng.core.messages import Message
@@ -129,7 +130,8 @@ async def test_a_summary_request_is_complete() -> None:
     summariser = ModelSummariser(client, "m-0", extra={"temperature": 0})
     summary = await summariser.summarise(summary_task())
     assert (summary.text, summary.model, summary.call_key) == ("the note", "m-1", "k")
-    assert summary.prompt_hash == summariser.prompt_hash == prompts_hash()
+    assert summariser.prompt_hash == prompts_hash()
+    assert summary.prompt_hash == prompt_hash("episode")
     (request,) = client.requests
     assert (request.role, request.model, request.prompt_id) == ("summariser", "m-0", "episode@1")
     assert (request.max_tokens, request.replicate) == (120 * 2 + 64, 2)

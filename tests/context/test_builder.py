@@ -17,6 +17,7 @@ from ctxeng.core.protocols import Embedder
 from ctxeng.core.settings import StrategySettings
 from ctxeng.retrieval import Indexer, Retriever
 from ctxeng.store import Store
+from ctxeng.tokens import open_counter
 from tests.compaction.fakes import COUNTER, answer, artifact, call, say, talk
 
 ON = {"enabled": True}
@@ -145,26 +146,32 @@ async def test_an_empty_conversation_is_asked_about_like_any_other(store: Store)
         await ContextBuilder(store, strategy(), counter=COUNTER).build("ghost", ASK)
 
 
-@pytest.mark.parametrize(
-    ("system", "now", "expected"),
-    [
-        ("", None, []),
-        ("Be brief.", None, ["Be brief."]),
-        ("", datetime(2026, 3, 1, 9, 30, tzinfo=UTC), ["Current time: 2026-03-01T09:30+00:00"]),
-        (
-            "Be brief.",
-            datetime(2026, 3, 1, 9, 30, tzinfo=UTC),
-            ["Be brief.\n\nCurrent time: 2026-03-01T09:30+00:00"],
-        ),
-    ],
-)
-async def test_the_time_is_told_after_the_system_text(
-    store: Store, system: str, now: datetime | None, expected: list[str]
-) -> None:
-    """The moment is an argument: nothing is read from the machine's clock."""
+async def test_the_time_stands_behind_the_cached_head(store: Store) -> None:
+    """The moment is an argument and stays out of the prefix: a minute later it is still cached."""
+    await filled(store, talk(10), artifact("episode", 0, 5), artifact("memory", 0, 5))
+    requests = []
+    for minute in (30, 31):
+        context = await built(
+            store, strategy(episodes=ON, memory=ON), system="Be brief. " * 600,
+            now=datetime(2026, 3, 1, 9, minute, tzinfo=UTC),
+        )  # fmt: skip
+        requests.append(context.to_anthropic()["system"])
+    one, other = requests
+    assert [part["text"] for part in (one[-1], other[-1])] == [
+        "Current time: 2026-03-01T09:30+00:00",
+        "Current time: 2026-03-01T09:31+00:00",
+    ]
+    assert one[:-1] == other[:-1]
+    assert [("cache_control" in part) for part in one] == [False, True, False]
+
+
+async def test_no_time_is_told_unless_given(store: Store) -> None:
+    """Nothing is read from the machine's clock; alone, the time is all of the system text."""
     await filled(store, talk(2))
-    context = await built(store, strategy(), system=system, now=now)
-    assert [b.text for b in context.of_kind("system")] == expected
+    assert (await built(store, strategy())).of_kind("system", "now") == ()
+    told = await built(store, strategy(), now=datetime(2026, 3, 1, 9, 30, tzinfo=UTC))
+    assert [b.text for b in told.of_kind("now")] == ["Current time: 2026-03-01T09:30+00:00"]
+    assert told.of_kind("system") == ()
 
 
 @pytest.mark.parametrize(
@@ -503,3 +510,88 @@ async def test_as_of_an_earlier_seq_nothing_later_is_known(store: Store) -> None
     context = await built(store, strategy(episodes=ON), as_of=9)
     assert (seqs(context, "episode"), seqs(context, "tail")) == ([0, 1, 2, 3, 4, 5], [6, 7])
     assert (await built(store, strategy(episodes=ON), as_of=-1)).history == ()
+
+
+async def test_what_the_gate_and_the_least_score_keep_out_is_said(
+    store: Store, embedder: Embedder
+) -> None:
+    """A shut gate is one entry; a weak match is named by its seq."""
+    await filled(store, talk(10))
+    shut = await searched(store, embedder, strategy(retrieval=ON | {"gate": "never"}), ASK)
+    assert ("retrieved", "gated", ()) in missing(shut)
+    strict = strategy(retrieval=ON | {"gate": "always", "min_score": 5.0})
+    weak = missing(await searched(store, embedder, strict, ASK))
+    assert weak
+    assert {(kind, reason) for kind, reason, _ in weak} == {("retrieved", "below_score")}
+
+
+async def test_messages_hidden_while_compaction_is_late_are_named(store: Store) -> None:
+    """With the window alone as fallback, each uncovered message is left out as late."""
+    await filled(store, talk(10))
+    table = strategy(episodes=ON, compaction={"when_late": "window_only"})
+    context = await built(store, table)
+    assert missing(context) == [("tail", "late", (seq,)) for seq in range(8)]
+
+
+async def test_a_found_message_over_its_share_is_cut_around_the_match(
+    store: Store, embedder: Embedder
+) -> None:
+    """Not left out: the sentence that was asked for is shown, with a visible mark."""
+    filler = "The weather was mild and nobody minded the wait. " * 200
+    await filled(store, [say(0, f"{filler}The staging port is 8443. {filler}"), *talk(12)[1:]])
+    table = strategy(retrieval=ON, budget={"total_tokens": 9000, "retrieved_tokens": 200})
+    context = await searched(store, embedder, table, "What was the exact staging port?")
+    (found,) = [b for b in context.of_kind("retrieved") if b.message_seqs == (0,)]
+    assert "The staging port is 8443." in found.text
+    assert found.shortened
+    assert "[…cut…]" in found.text
+    assert found.tokens <= 200
+
+
+@pytest.mark.parametrize("name", ["heuristic", "cl100k", "o200k"])
+async def test_the_budget_holds_under_every_counter_of_the_strictest(
+    store: Store, name: str
+) -> None:
+    """Counted anew over the texts that are sent, by each counter alone."""
+    words = "予算は三千円です。 예산은 삼천 원입니다. The budget is 3,000 👩‍👩‍👧. "
+    messages = [say(i, words * (1 + i)) for i in range(20)]
+    await filled(store, messages, artifact("episode", 0, 5, text=words * 9))
+    table = strategy(
+        window={"tokens": 600, "min_messages": 2}, episodes=ON,
+        budget={"total_tokens": 1500, "reserve_tokens": 300},
+    )  # fmt: skip
+    counter = open_counter("heuristic+cl100k+o200k")
+    builder = ContextBuilder(store, table, counter=counter)
+    request = (await builder.build("c", ASK, system=words)).to_anthropic()
+    parts = [*request["system"], *(p for m in request["messages"] for p in m["content"])]
+    one = open_counter(name)
+    assert 600 < sum(one.count(part["text"]) for part in parts) <= 1200
+
+
+@pytest.mark.parametrize(
+    ("note", "recent_tokens", "least", "most", "shown"),
+    [
+        ("予算" * 500, 300, 350, 450, 1),  # a note of some 1,050 tokens stays beside the window
+        ("予算" * 500, 900, 800, 900, 0),  # the window's own share comes first
+        ("予算" * 50, 300, 1200, 1400, 1),  # what the note does not need flows to the window
+        ("", 300, 1300, 1500, 0),
+    ],
+)
+async def test_a_wide_window_leaves_the_notes_their_share(
+    store: Store, note: str, recent_tokens: int, least: int, most: int, shown: int
+) -> None:
+    """A window of 5,000 tokens in a budget of 1,500 and the question, summaries 1,200 of it."""
+    notes = [artifact("rolling", 0, 5, text=note)]
+    await filled(store, [say(i, "word " * 20) for i in range(120)], *notes)
+    table = strategy(
+        window={"tokens": 5000, "min_messages": 2}, rolling=ON,
+        budget={
+            "total_tokens": 1500 + ASK_TOKENS, "reserve_tokens": 0, "summary_tokens": 1200,
+            "recent_tokens": recent_tokens,
+        },
+    )  # fmt: skip
+    context = await built(store, table)
+    used = sum(block.tokens for block in context.of_kind("recent"))
+    assert least < used <= most
+    assert len(context.of_kind("summary")) == shown
+    assert context.tokens <= 1500 + ASK_TOKENS

@@ -7,7 +7,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxeng.context.shortening import MARK, shorten, shorten_message
+from ctxeng.context.shortening import MARK, cut_around, shorten, shorten_message
 from ctxeng.core.messages import Message
 from ctxeng.tokens import HeuristicCounter
 
@@ -134,3 +134,28 @@ def test_shortening_never_lengthens_a_message(content: str, results: list[str], 
     shorter = shorten_message(message, room_tokens=room, count=COUNT)
     assert COUNT(shorter.text) <= max(room, COUNT(message.text))
     assert [b["tool_use_id"] for b in shorter.blocks] == [b["tool_use_id"] for b in message.blocks]
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        (99, "One is red. Two is blue. Ten is port 8443. Six is green."),
+        (36, MARK + " Ten is port 8443." + MARK),  # 18 letters and two marks of 9
+        (48, MARK + " Ten is port 8443." + MARK),  # 49 would hold " Two is blue." with them
+        (50, MARK + " Two is blue. Ten is port 8443." + MARK),
+        (12, " T" + MARK + "."),  # the sentence itself is too long
+    ],
+)
+def test_a_found_text_is_cut_around_what_was_asked_for(room: int, expected: str) -> None:
+    """The best sentence first, then what fits before and after it (a token per character)."""
+    text = "One is red. Two is blue. Ten is port 8443. Six is green."
+    assert cut_around(text, ["port", "8443"], room_tokens=room, count=by_characters) == expected
+
+
+@given(st.text(max_size=60), st.integers(0, 40))
+@settings(max_examples=50, deadline=None)
+def test_a_cut_fits_and_is_seen_to_be_cut(text: str, room: int) -> None:
+    """Whatever the text; where not even the mark fits, the mark alone stays."""
+    cut = cut_around(text, ["a"], room_tokens=room, count=by_characters)
+    assert cut == text or BARE in cut
+    assert len(cut) <= max(room, len(BARE))

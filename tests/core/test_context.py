@@ -31,8 +31,8 @@ def test_a_contexts_tokens_are_the_sum_of_its_blocks_without_the_reserve() -> No
 def test_history_is_everything_but_system_text_and_question() -> None:
     """Presence of a fact is looked for in these blocks only."""
     built = context(*(Block(kind=kind, text=kind, tokens=1) for kind in KINDS))
-    assert {block.kind for block in built.history} == set(KINDS) - {"system", "question"}
-    assert set(KINDS) - {"system", "question"} == HISTORY_KINDS
+    assert {block.kind for block in built.history} == set(KINDS) - {"system", "now", "question"}
+    assert set(KINDS) - {"system", "now", "question"} == HISTORY_KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -304,7 +304,7 @@ def _fused(preset: str, **hits: dict[int, float]) -> dict[int, float]:
         for name in ("semantic", "lexical", "trigram")
     }
     table = RetrievalSettings.model_validate({"preset": preset, "semantic_weight": 0.4})
-    return {f.seq: f.score for f in fuse(table, as_of=10, **named)}
+    return {f.seq: f.score for f in fuse(table, named, as_of=10)}
 
 
 @pytest.mark.parametrize(

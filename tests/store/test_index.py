@@ -15,7 +15,7 @@ from rank_bm25 import BM25Okapi
 from ctxeng.core.errors import StoreError
 from ctxeng.store import Hit, IndexEntry, Store
 from ctxeng.store.index import BM25_B, BM25_K1, MAX_TERM_CHARACTERS, bm25
-from tests.store.examples import HOSTILE, conversation_of, entry, said, unit
+from tests.store.examples import HOSTILE, conversation_of, entry, said, unit, with_vectors
 
 few = settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -221,6 +221,7 @@ async def test_terms_of_any_length_are_indexed(store: Store) -> None:
 # the semantic search
 
 
+@with_vectors
 async def test_the_nearest_messages_come_first(store: Store) -> None:
     """Hits are ranked by cosine, the best chunk of each message (by hand)."""
     await conversation_of(store, "c", 4)
@@ -236,6 +237,7 @@ async def test_the_nearest_messages_come_first(store: Store) -> None:
     assert [hit.score for hit in hits] == pytest.approx([0.8, 0.6, 0.0, -1.0], abs=1e-6)
 
 
+@with_vectors
 async def test_semantic_limits_and_exclusions(store: Store) -> None:
     """As of a seq, nothing later is found; excluded seqs leave their place; ties go by seq."""
     await conversation_of(store, "c", 5)
@@ -255,6 +257,7 @@ async def test_semantic_limits_and_exclusions(store: Store) -> None:
         assert [hit.seq for hit in hits] == expected, (limit, exclude, as_of)
 
 
+@with_vectors
 async def test_a_message_without_direction_is_found_by_no_cosine(store: Store) -> None:
     """Zero rows (emoji, punctuation) and rows that are no numbers spoil no other hit."""
     await conversation_of(store, "c", 4)
@@ -274,6 +277,7 @@ async def test_a_message_without_direction_is_found_by_no_cosine(store: Store) -
     assert await store.unindexed("c") == []
 
 
+@with_vectors
 async def test_a_vector_of_another_length_is_refused(store: Store) -> None:
     """A question embedded in other dimensions is a StoreError, not a wrong answer."""
     await conversation_of(store, "c", 1)
@@ -282,6 +286,7 @@ async def test_a_vector_of_another_length_is_refused(store: Store) -> None:
         await store.search_semantic("c", np.ones(3, dtype=np.float32), as_of=0, limit=9)
 
 
+@with_vectors
 async def test_without_trigrams_the_trigram_search_is_empty(store: Store) -> None:
     """The embedded server has no pg_trgm: the capability says so and the search finds nothing."""
     await conversation_of(store, "c", 1)
@@ -303,6 +308,7 @@ async def test_unindexed_messages_come_oldest_first(store: Store) -> None:
     assert await store.unindexed("nobody") == []
 
 
+@with_vectors
 async def test_indexing_again_replaces(store: Store) -> None:
     """A second entry for a message takes the place of the first, in both searches."""
     await conversation_of(store, "c", 1)
@@ -314,6 +320,7 @@ async def test_indexing_again_replaces(store: Store) -> None:
     assert await store.search_semantic("c", unit(1.0), as_of=0, limit=9) == [Hit(seq=0, score=0.0)]
 
 
+@with_vectors
 async def test_several_indexers_at_once_do_no_harm(store: Store) -> None:
     """Tasks that index the same messages at once all succeed and leave one entry each."""
     await conversation_of(store, "c", 20)
@@ -350,6 +357,7 @@ async def test_an_edited_message_is_indexed_anew(store: Store) -> None:
     assert await store.unindexed("c") == []
 
 
+@with_vectors
 async def test_an_edit_leaves_past_searches_as_they_were(store: Store) -> None:
     """As of a seq before the edit, words, vectors, scores and statistics are the old ones."""
     await conversation_of(store, "c", 5)

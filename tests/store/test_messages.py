@@ -24,6 +24,7 @@ from tests.store.examples import (
     rows_holding,
     said,
     unit,
+    with_vectors,
 )
 
 few = settings(
@@ -385,6 +386,7 @@ async def test_redaction_blanks_and_stales_what_was_derived(store: Store) -> Non
         assert all(a.from_seq == 3 for a in await store.artifacts("c", as_of=as_of))
 
 
+@with_vectors
 async def test_redaction_takes_the_vectors_too(store: Store) -> None:
     """A redacted message is found by no search until it is indexed anew; the others still are."""
     await _with_secret(store, "c")

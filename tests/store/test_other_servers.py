@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import signal
-import subprocess
-import tempfile
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 
-import psycopg
 import pytest
 
 from ctxeng.core.settings import RetrievalSettings
@@ -22,64 +15,10 @@ from tests.store.examples import HOSTILE, entry, said, unit
 pytestmark = pytest.mark.server
 
 
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """Return the server named by the environment, or start Debian's own; skip without either."""
-    named = os.environ.get("CTXENG_TEST_SERVER_URL")
-    if named:
-        yield named
-        return
-    binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    if not binaries:
-        reason = "no PostgreSQL server: set CTXENG_TEST_SERVER_URL or install postgresql"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
-    home = Path(tempfile.mkdtemp(prefix="ctxeng-test-"))
-    account = {"user": "nobody", "extra_groups": []} if os.geteuid() == 0 else {}
-    if account:
-        shutil.chown(home, "nobody")
-    data, initdb = str(home / "data"), str(binaries[-1] / "initdb")
-    options = {"cwd": home, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **account}
-    subprocess.run(
-        [
-            initdb,
-            "-N",
-            "-A",
-            "trust",
-            "-U",
-            "postgres",
-            "-E",
-            "UTF8",
-            "--locale=C.UTF-8",
-            "-D",
-            data,
-        ],
-        check=True,
-        **options,  # type: ignore[call-overload]
-    )
-    settings = ("listen_addresses=", f"unix_socket_directories={home}", "fsync=off")
-    server = subprocess.Popen(
-        [str(binaries[-1] / "postgres"), "-D", data, *(p for s in settings for p in ("-c", s))],
-        **options,  # type: ignore[call-overload]
-    )
-    try:
-        dsn = f"host={home} user=postgres dbname=postgres"
-        while server.poll() is None:
-            try:
-                psycopg.connect(dsn, connect_timeout=5).close()
-                break
-            except psycopg.OperationalError:
-                os.sched_yield()
-        yield dsn
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.wait()
-        shutil.rmtree(home)
-
-
 @pytest.fixture
-async def plain(url: str) -> AsyncIterator[Store]:
+async def plain(plain_url: str) -> AsyncIterator[Store]:
     """Open an empty store on that server."""
-    async with await Store.open(url, disposable=True) as opened:
+    async with await Store.open(plain_url, disposable=True) as opened:
         async with opened._pool.connection() as connection:
             await connection.execute("DELETE FROM conversations")
         yield opened

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -14,7 +15,7 @@ import pytest
 from ctxeng.core.errors import EmbedderMismatch, StoreError
 from ctxeng.store import EmbeddingSpec, Store, embedded
 from ctxeng.store.migrations import LATEST
-from tests.store.examples import artifact, conversation_of, entry, unit
+from tests.store.examples import artifact, conversation_of, entry, unit, with_vectors
 
 HASHING = EmbeddingSpec(embedder_id="hashing-384", dimensions=384)
 
@@ -211,6 +212,40 @@ async def test_an_older_schema_is_brought_up_to_date(server: Path, database: str
         assert [m.content for m in await store.messages("c", as_of=0)] == ["予算"]
 
 
+_MIGRATE = """
+import asyncio, sys
+from ctxeng.store import Store
+
+async def main():
+    async with await Store.open(sys.argv[1], enqueue=True, max_connections=2) as store:
+        await store.append("c", "user", sys.argv[2])
+
+asyncio.run(main())
+"""
+
+
+async def test_processes_that_migrate_at_once_do_no_harm(server: Path, database: str) -> None:
+    """Two open a database of schema 1, with jobs: each step is applied once, no message lost."""
+    await _admin(server, f"CREATE DATABASE {database}")
+    await _admin(
+        server,
+        _first_schema("0001_initial.sql"),
+        "CREATE TABLE schema_version (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())",
+        "INSERT INTO schema_version (version) VALUES (1)",
+        database=database,
+    )
+    url = _dsn(server, database)
+    processes = [
+        await asyncio.create_subprocess_exec(sys.executable, "-c", _MIGRATE, url, word)
+        for word in ("a", "b")
+    ]
+    assert [await process.wait() for process in processes] == [0, 0]
+    async with await Store.open(workspace=server, database=database) as store:
+        assert sorted(m.content for m in await store.messages("c")) == ["a", "b"]
+        assert [job.waiting for job in await store.backlog()] == [1, 1, 1]
+        assert await store.verify() == []
+
+
 async def test_a_role_that_may_not_add_extensions_searches_words_only(
     server: Path, database: str
 ) -> None:
@@ -267,6 +302,7 @@ async def test_a_conversation_is_made_by_its_first_message(store: Store) -> None
     assert (head.user_id, head.keep_raw, head.language, head.last_seq) == (None, False, "und", 0)
 
 
+@with_vectors
 async def test_conversations_do_not_see_each_other(store: Store) -> None:
     """Ids that differ by case, accents, spaces or pattern characters are different conversations."""
     names = ["c", "C", "c ", "ç", "%", "_", "c/episode", "'", "", "予算", "예산"]

@@ -14,7 +14,7 @@ import hashlib
 from functools import lru_cache
 from importlib.resources import files
 
-VERSIONS = {"episode": 1, "rolling": 1, "node": 1, "memory": 1}
+VERSIONS = {"episode": 1, "rolling": 1, "node": 1, "memory": 1, "cut": 1}
 
 
 @lru_cache(maxsize=8)
@@ -26,6 +26,12 @@ def prompt_text(name: str) -> str:
 def prompt_id(name: str) -> str:
     """Return name and version, for example ``episode@1``."""
     return f"{name}@{VERSIONS[name]}"
+
+
+@lru_cache(maxsize=8)
+def prompt_hash(name: str) -> str:
+    """Return a short hash of one prompt and its version: what it wrote before is out of date."""
+    return hashlib.sha256(f"{prompt_id(name)}\0{prompt_text(name)}".encode()).hexdigest()[:12]
 
 
 @lru_cache(maxsize=1)

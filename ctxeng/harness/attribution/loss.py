@@ -128,7 +128,9 @@ def _raw_path(stating: set[int], trace: Trace) -> list[LossStage]:
     stages: list[LossStage] = [
         "deduplicated" if out.reason == "duplicate" else "over_budget"
         for out in trace.context.left_out
-        if out.kind in RAW_KINDS and stating & set(out.message_seqs)
+        if out.kind in RAW_KINDS
+        and out.reason in ("duplicate", "over_budget", "keep_raw")
+        and stating & set(out.message_seqs)
     ]
     if any(
         b.is_raw and b.shortened and stating & set(b.message_seqs) for b in trace.context.blocks

@@ -67,8 +67,8 @@ def _request(row: Row) -> Request:
 
 
 def _name(block: Mapping[str, Any], row: Row) -> str:
-    """Return what tells a block's text: its sources; the time of asking is in the system text."""
-    asked = {"system": row["as_of"], "question": row["probe_id"]}.get(block["kind"])
+    """Return what tells a block's text: its sources, or its words where they are stored with it."""
+    asked = row["probe_id"] if block["kind"] == "question" else block.get("text")
     return json.dumps([block["kind"], block["artifacts"], block["seqs"], asked])
 
 

@@ -52,6 +52,7 @@ def load_inputs(experiment: ExperimentFile, workspace: Path) -> Inputs:
     by_session = {s.session_id: tuple(p for p in kept if p.session_id == s.session_id)
                   for s in sessions}  # fmt: skip
     asked = tuple(s for s in sorted(sessions, key=_by_id) if by_session[s.session_id])
+    _one_kind(asked)
     return Inputs(sessions=asked, probes={s.session_id: by_session[s.session_id] for s in asked})
 
 
@@ -63,6 +64,17 @@ def limit_inputs(inputs: Inputs, *, sessions: int | None, probes: int | None) ->
         sessions=kept,
         probes={s.session_id: inputs.probes[s.session_id][:probes] for s in kept},
     )
+
+
+def _one_kind(sessions: Sequence[Session]) -> None:
+    """Check that nobody adds generated sessions and written ones up in one number."""
+    made = [s.session_id for s in sessions if s.meta.get("synthetic")]
+    if made and len(made) < len(sessions):
+        written = next(s.session_id for s in sessions if not s.meta.get("synthetic"))
+        raise DatasetError(
+            "sessions must be all synthetic or all written, got both "
+            f"({made[0]!r} and {written!r}). Run them as two experiments."
+        )
 
 
 def _by_id(session: Session) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 
 import ctxeng
 from ctxeng.compaction import (
+    ModelCutter,
     ModelDistiller,
     ModelSummariser,
     VerbatimDistiller,
@@ -374,6 +375,7 @@ def _plan(
         summariser=_summarisers(experiment),
         distiller=_distillers(experiment),
         readers=_readers(prepared, client),
+        cutter=lambda arm, client: ModelCutter(client, models.summariser),
         embedder=embedder,
         counter=open_counter(models.counter),
         audit_share=experiment.audit_share,

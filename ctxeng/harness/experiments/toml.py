@@ -152,8 +152,10 @@ def _deep_merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, A
     result = dict(base)
     for key, value in over.items():
         old = result.get(key)
-        both = isinstance(old, Mapping) and isinstance(value, Mapping)
-        result[key] = _deep_merge(old, value) if both else value  # type: ignore[arg-type]
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            result[key] = _deep_merge(old, value)
+        else:
+            result[key] = value
     return result
 
 

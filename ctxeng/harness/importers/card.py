@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,18 @@ _SHOWN = 40
 
 
 def write_card(
-    out: Path, report: Mapping[str, Any], *, origins: Mapping[tuple[str, str], int]
+    out: Path,
+    report: Mapping[str, Any],
+    *,
+    origins: Mapping[tuple[str, str], int],
+    redact: Callable[[str], str] = str,
 ) -> None:
-    """Write ``card.md`` below ``out``; a card with the same words is not touched."""
-    text = card_text(out.resolve().name, report, origins=origins)
+    """Write ``card.md`` below ``out``; a card with the same words is not touched.
+
+    Args:
+        redact: removes from the text what must not be stored.
+    """
+    text = redact(card_text(out.resolve().name, report, origins=origins))
     path = out / "card.md"
     if path.exists() and path.read_text("utf-8") == text:
         return

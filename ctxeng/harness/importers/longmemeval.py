@@ -152,7 +152,8 @@ def _moment(value: Any) -> datetime | None:
     if not found:
         return None
     try:
-        return datetime(*(int(part or 0) for part in found.groups()), tzinfo=UTC)  # type: ignore[misc,arg-type]
+        year, month, day, hour, minute = (int(part or 0) for part in found.groups())
+        return datetime(year, month, day, hour, minute, tzinfo=UTC)
     except ValueError:
         return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +162,10 @@ class _Run:
         if self.probes:
             merge_probes(out / "probes.jsonl", self.probes, session_ids=report.session_ids)
         report.probes = len(self.probes)
-        write_card(out, report.record(), origins=self.origins)
+        redact = self.redactor.text if self.redactor else str
+        report.findings = [replace(f, what=redact(f.what)) for f in report.findings]
+        report.failures = [replace(f, what=redact(f.what)) for f in report.failures]
+        write_card(out, report.record(), origins=self.origins, redact=redact)
         return report
 
     def _importer(self, source: Source, *, is_named: bool) -> Importer | None:
@@ -189,6 +192,8 @@ class _Run:
 
     def _take_session(self, item: SessionDraft, written: Written, account: Account) -> None:
         wanted = item.header.session_id
+        if self.redactor:
+            wanted = self.redactor.text(wanted)
         if written.outcome == "empty":
             account.note(f"session {wanted} holds no message")
             return

@@ -24,6 +24,10 @@ _CHUNK_BYTES = 1_000_000
 class Redactor(Protocol):
     """Replaces what must not be stored; consistent over sessions and probes."""
 
+    def text(self, text: str) -> str:
+        """Return a text without what must not be stored."""
+        ...
+
     def record(self, line: bytes) -> bytes:
         """Return a canonical line without what must not be stored."""
         ...
@@ -57,6 +61,8 @@ class DatasetWriter:
         number behind it when they are not.
         """
         wanted = draft.header.session_id
+        if self.redactor:  # the id becomes a file name
+            wanted = self.redactor.text(wanted)
         with _unnamed(self.out / "sessions") as body:
             own_id = self._free_id(wanted)
             head = self._redacted(encode(replace(draft.header, session_id=own_id).record()))

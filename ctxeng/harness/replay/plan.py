@@ -12,7 +12,7 @@ import orjson
 
 from ctxeng.core.calls import ModelClient
 from ctxeng.core.messages import Session
-from ctxeng.core.protocols import Distiller, Embedder, Summariser, TokenCounter
+from ctxeng.core.protocols import Cutter, Distiller, Embedder, Summariser, TokenCounter
 from ctxeng.core.settings import StrategySettings
 from ctxeng.harness.probes.model import Probe
 
@@ -40,6 +40,7 @@ class Arm:
         return self.control is not None
 
 
+CutterFactory = Callable[[Arm, ModelClient], Cutter]
 SummariserFactory = Callable[[Arm, ModelClient], Summariser]
 DistillerFactory = Callable[[Arm, ModelClient], Distiller]
 
@@ -90,6 +91,7 @@ class ReplayPlan:
     writer: ModelClient
     summariser: SummariserFactory
     distiller: DistillerFactory
+    cutter: CutterFactory | None = None
     readers: Readers
     embedder: Embedder | None
     counter: TokenCounter

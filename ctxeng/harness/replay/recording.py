@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ctxeng.core.calls import ModelClient, ModelRequest, ModelResponse, Usage
@@ -35,7 +36,8 @@ class RecordingClient:
             "replicate": request.replicate,
         }
         try:
-            response = await self._client.complete(request)
+            # a replayed conversation is gone when its run is: nobody will ask to forget it
+            response = await self._client.complete(replace(request, subject=""))
         except ModelError as error:
             told = f"{type(error).__name__}: {error}"
             self.rows.append({**row, **_billed(error), "error": told})

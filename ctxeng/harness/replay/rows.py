@@ -104,7 +104,7 @@ def _block(block: Block, context: Context) -> dict[str, Any]:
     }
     if block.shortened:
         row["shortened"] = True
-    if block.shortened or block.kind == "system":  # no other table holds these words
+    if block.shortened or block.kind in ("system", "now"):  # no other table holds these words
         row["text"] = block.text
     row |= {name: block.meta[name] for name in ("group", "score") if name in block.meta}
     if block.cache_breakpoint:

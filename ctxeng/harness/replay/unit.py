@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from ctxeng.context.builder import MIN_CACHEABLE_TOKENS
 from ctxeng.core.artifacts import Artifact
 from ctxeng.core.calls import ModelClient
 from ctxeng.core.context import Context
@@ -18,7 +19,9 @@ from ctxeng.harness.replay.recording import (
     RecordingDistiller,
     RecordingSummariser,
 )
+from ctxeng.models.prices import price_of
 from ctxeng.store import Store
+from ctxeng.strategies import jobs
 from ctxeng.strategies.wiring import Parts, wire
 
 
@@ -71,7 +74,9 @@ async def play(
         distiller=RecordingDistiller(plan.distiller(arm, client), given),
         embedder=plan.embedder,
         counter=plan.counter,
+        cutter=plan.cutter(arm, client) if plan.cutter is not None else None,
         replicate=replicate,
+        min_cacheable_tokens=_min_cacheable(plan.readers.reader_model),
     )
     await store.delete_conversation(conversation_id)
     await store.create_conversation(conversation_id, language=session.language)
@@ -80,7 +85,7 @@ async def play(
     )
     broken = next((f for f in failures if f.is_model_error), None)
     if arm.settings.retrieval.enabled:
-        await parts.indexer.index_due(conversation_id)
+        await jobs.index(parts, conversation_id)
     return Played(
         conversation_id=conversation_id,
         parts=parts,
@@ -145,11 +150,12 @@ async def _write_path(
     for message in _counted(session.messages, parts):
         await store.append_many(name, [message])
         on_append(message.seq)
-        report = await parts.compactor.run_due(name)
+        reports = (await jobs.compact(parts, name), await jobs.remember(parts, name))
         failures += [
             _Failure(
                 kind=f.kind, reason=f.reason, at_seq=message.seq, is_model_error=f.is_model_error
             )
+            for report in reports
             for f in report.failures
         ]
     return failures
@@ -157,3 +163,10 @@ async def _write_path(
 
 def _counted(messages: Sequence[Message], parts: Parts) -> list[Message]:
     return [replace(m, tokens=parts.counter.count(m.text)) for m in messages]
+
+
+def _min_cacheable(model: str) -> int:
+    """Return the shortest prefix that a model's provider caches, the usual one if unpublished."""
+    price = price_of(model)
+    known = None if price is None else price.min_cacheable_tokens
+    return MIN_CACHEABLE_TOKENS if known is None else known

@@ -27,7 +27,6 @@ _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
 # particles follow a Latin word or a number without a space.
 _LETTER = rf"[^\W_{SPACELESS}]"
 _NAME = rf"[^\W{SPACELESS}]"
-_PIECE = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
 _ARTICLE = re.compile(r"^(?:the|an?)\s(?=[^\W\d_]{3})")  # "the Alder Inn" is found in "Alder Inn"
 _PIECE = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
 _ENDING = " .。!！…、,"

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ctxeng.harness.stats.cluster import t_reach
 from ctxeng.harness.stats.counts import SessionCounts
 from ctxeng.harness.stats.interval import share_interval
 from ctxeng.harness.stats.paired import Pairs
@@ -44,18 +45,8 @@ def difference_interval(pairs: Pairs, *, confidence: float = 0.95) -> Bounds | N
     middle = gained.share - lost.share
     below = np.hypot(gained.share - up.low, down.high - lost.share)
     above = np.hypot(up.high - gained.share, lost.share - down.low)
-    spread = _t_halfwidth(pairs, confidence)
+    spread = t_reach(pairs.changes, pairs.trials, confidence=confidence)
     return Bounds(
         low=float(max(-1.0, middle - max(below, spread))),
         high=float(min(1.0, middle + max(above, spread))),
     )
-
-
-def _t_halfwidth(pairs: Pairs, confidence: float) -> float:
-    """Return half the width of the t interval on changes by session."""
-    from scipy import special
-
-    sessions, n = pairs.sessions, float(pairs.trials.sum())
-    residuals = pairs.changes - pairs.changes.sum() / n * pairs.trials
-    error = np.sqrt(sessions / (sessions - 1) * float((residuals**2).sum())) / n
-    return float(special.stdtrit(sessions - 1, 0.5 + confidence / 2) * error)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
 from ctxeng.core.errors import EmptyAnswer
+from ctxeng.models.offline.cut import end_of_episode
 from ctxeng.models.offline.distil import distil
 from ctxeng.models.offline.prompt import tagged, target_tokens, texts
 from ctxeng.models.offline.read import answer
@@ -27,6 +28,9 @@ class OfflineModel:
             EmptyAnswer: there is nothing to summarise.
         """
         match request.role:
+            case "summariser" if request.tool is not None:
+                pieces = tagged("\n".join(texts(request)))
+                return _response(request, tool_input={"last_seq": end_of_episode(pieces)})
             case "summariser":
                 return _response(request, text=_summary(request))
             case "distiller":

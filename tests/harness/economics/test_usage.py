@@ -8,15 +8,16 @@ from ctxeng.harness.economics.caching import Split
 from ctxeng.harness.economics.usage import CacheUse, cache_uses
 
 
-def context(probe: str, *, session: str = "s", memory: str = "m/v1", as_of: int = 9) -> dict[str, object]:  # fmt: skip
-    """System text and memory with a breakpoint after it, one recent message, the question."""
+def context(probe: str, *, session: str = "s", memory: str = "m/v1", system: str = "Be brief.", time: str = "9:30") -> dict[str, object]:  # fmt: skip
+    """System text and memory with a breakpoint after it, the time and a message, the question."""
     blocks = [
-        {"kind": "system", "tokens": 100, "artifacts": [], "seqs": []},
+        {"kind": "system", "tokens": 100, "artifacts": [], "seqs": [], "text": system},
         {"kind": "memory", "tokens": 1000, "artifacts": [memory], "seqs": [[0, 5]], "cache_breakpoint": True},
-        {"kind": "recent", "tokens": 50, "artifacts": [], "seqs": [[9, 9]]},
+        {"kind": "now", "tokens": 20, "artifacts": [], "seqs": [], "text": time},
+        {"kind": "recent", "tokens": 30, "artifacts": [], "seqs": [[9, 9]]},
         {"kind": "question", "tokens": 10, "artifacts": [], "seqs": []},
     ]  # fmt: skip
-    return {"arm": "a", "session_id": session, "probe_id": probe, "as_of": as_of, "blocks": json.dumps(blocks)}  # fmt: skip
+    return {"arm": "a", "session_id": session, "probe_id": probe, "as_of": 9, "blocks": json.dumps(blocks)}  # fmt: skip
 
 
 def usage(role: str = "reader", given: int | None = 60, read: int = 0, written: int = 0) -> dict[str, object]:  # fmt: skip
@@ -37,9 +38,15 @@ def test_probes_of_one_session_share_the_head_of_their_prompts() -> None:
     ]
 
 
-def test_another_snapshot_or_another_time_is_another_prefix() -> None:
-    """The time of asking stands in the system text."""
-    for changed in (context("p2", memory="m/v2"), context("p2", as_of=5)):
+def test_another_time_of_asking_is_the_same_prefix() -> None:
+    """It stands behind the breakpoint."""
+    (found,) = cache_uses([context("p1"), context("p2", time="9:31")], [], min_tokens=1024)
+    assert found.foretold == Split(read=1100, written=1100, uncached=120)
+
+
+def test_another_snapshot_or_system_text_is_another_prefix() -> None:
+    """A time inside the system text, as a product may have it, is another text."""
+    for changed in (context("p2", memory="m/v2"), context("p2", system="It is 9:31.")):
         (found,) = cache_uses([context("p1"), changed], [], min_tokens=1024)
         assert found.foretold.read == 0
         assert found.billed == Split()

@@ -225,6 +225,10 @@ def test_files_in_an_old_encoding_are_imported_when_it_is_named(
 class Masking:
     """Replaces a name everywhere."""
 
+    def text(self, text: str) -> str:
+        """Return the text without the name."""
+        return text.replace("Mira Okafor", "PERSON-1")
+
     def record(self, line: bytes) -> bytes:
         """Return the line without the name."""
         return line.replace(b"Mira Okafor", b"PERSON-1")

@@ -117,6 +117,10 @@ class Masking:
 
     secret: str
 
+    def text(self, text: str) -> str:
+        """Return the text without the secret."""
+        return text.replace(self.secret, "[redacted]")
+
     def record(self, line: bytes) -> bytes:
         """Return the line without the secret."""
         return line.replace(self.secret.encode("utf-8"), b"[redacted]")

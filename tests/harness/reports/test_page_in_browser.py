@@ -20,6 +20,7 @@ from tests.harness.reports.made import made_run, value
 from tests.support.hostile_html import CORPUS
 
 pytestmark = pytest.mark.browser
+PATIENCE = 120_000  # milliseconds: a machine may be busy with the rest of the suite
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 Opened = Callable[..., Page]
 
@@ -33,7 +34,9 @@ def browser() -> Iterator[Browser]:
     if path is None:
         pytest.skip(f"no Chromium ({', '.join(NAMES)})")
     with sync_playwright() as play:
-        started = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        started = play.chromium.launch(
+            executable_path=path, args=["--no-sandbox"], timeout=PATIENCE
+        )
         yield started
         started.close()
 
@@ -74,6 +77,7 @@ def opened(browser: Browser) -> Iterator[Opened]:
             color_scheme="light",
             offline=True,
         )
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: noise.append(message.text))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ctxeng.harness.stats.power import mcnemar_power
 
 from ctxeng.harness.stats.planning import Assumed, assumed_from, need
+from ctxeng.harness.stats.power import mcnemar_power
 
 ALONE = Assumed(other_share=0.02, correlation=0.0, probes_per_session=1.0)
 

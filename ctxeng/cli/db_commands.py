@@ -1,0 +1,114 @@
+"""``ctxeng db``: whether the database is sound, and the deletion of a user."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+
+from ctxeng.cli.app import EXIT_FOUND, app, workspace
+from ctxeng.cli.running import run_async
+from ctxeng.core.text import printable
+
+db_app = typer.Typer(help="Verify the database, delete a user.", no_args_is_help=True)
+app.add_typer(db_app, name="db")
+ReportsOption = Annotated[Path | None, typer.Option(help="Folder of run folders.")]
+
+
+@db_app.callback()
+def _group() -> None:
+    """Verify the database, delete a user."""
+
+
+@db_app.command()
+def verify(
+    reports: ReportsOption = None,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Where nothing is found: forget past deletions.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line a finding.")] = False,
+) -> None:
+    """Check what must hold of the database, and where deleted words are quoted still."""
+    home = workspace()
+    found = run_async(_verify(home, reports or home / "reports", forget=forget))
+    for finding in found:
+        text = f"{finding['rule']}: {finding['where']} ({finding['detail']})"
+        sys.stdout.write((orjson.dumps(finding).decode() if as_json else printable(text)) + "\n")
+    if not as_json:
+        typer.echo(f"{len(found)} findings")
+    if found:
+        raise typer.Exit(EXIT_FOUND)
+
+
+@db_app.command("delete-user")
+def delete_user(
+    user: Annotated[str, typer.Argument(help="User whose conversations are removed.")],
+    reports: ReportsOption = None,
+) -> None:
+    """Remove a user's messages, artifacts, memories, vectors, jobs and model calls; no way back."""
+    home = workspace()
+    conversations, calls = run_async(_delete_user(home, user))
+    typer.echo(f"{len(conversations)} conversations and {calls} model calls removed")
+    quoting = [
+        finding
+        for finding in run_async(_verify(home, reports or home / "reports", forget=False))
+        if finding["rule"] == _rule()
+    ]
+    for finding in quoting:
+        typer.echo(printable(f"quoted still: {finding['where']} ({finding['detail']})"))
+    if quoting:
+        raise typer.Exit(EXIT_FOUND)
+
+
+async def _delete_user(home: Path, user: str) -> tuple[list[str], int]:
+    from ctxeng.models import Ledger
+    from ctxeng.store import Store
+
+    async with await Store.open(workspace=home) as store:
+        conversations = await store.delete_user(user)
+    ledger = Ledger.open(_ledger(home))
+    removed = ledger.forget_subjects(conversations)
+    ledger.close()
+    return conversations, removed
+
+
+async def _verify(home: Path, reports: Path, *, forget: bool) -> list[dict[str, str]]:
+    from ctxeng.harness.results.quotes import quoting_runs
+    from ctxeng.models import Ledger
+    from ctxeng.store import Store
+    from ctxeng.store.fingerprints import quotes
+
+    async with await Store.open(workspace=home) as store:
+        found = [
+            {"rule": f.rule, "where": f.conversation_id, "detail": f.detail}
+            for f in await store.verify()
+        ]
+        if known := await store.deleted_words():
+            if _ledger(home).is_file():
+                ledger = Ledger.open(_ledger(home))
+                found += [
+                    {"rule": _rule(), "where": "ledger", "detail": key[:12]}
+                    for key, answer in ledger.answers()
+                    if quotes(answer, known)
+                ]
+                ledger.close()
+            found += [
+                {"rule": _rule(), "where": str(folder), "detail": "run folder"}
+                for folder in quoting_runs(reports, lambda text: quotes(text, known))
+            ]
+        if forget and not found:
+            await store.forget_deletions()
+    return found
+
+
+def _ledger(home: Path) -> Path:
+    return home / ".ctxeng" / "ledger.sqlite"
+
+
+def _rule() -> str:
+    from ctxeng.store.deletion import RULE
+
+    return RULE

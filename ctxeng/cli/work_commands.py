@@ -1,0 +1,186 @@
+"""``ctxeng worker`` and ``ctxeng status``: the work off the request path, and how it keeps up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import orjson
+import typer
+
+from ctxeng.cli.app import EXIT_FOUND, app, workspace
+from ctxeng.cli.running import run_async
+from ctxeng.core.text import printable
+
+if TYPE_CHECKING:
+    from ctxeng.cli.production import Production
+    from ctxeng.store.queue import WorkerOptions
+
+StrategyOption = Annotated[str, typer.Option(help="Built-in strategy of the product.")]
+SettingsOption = Annotated[
+    Path | None, typer.Option(help="TOML file whose tables are laid over the strategy's.")
+]
+ModelOption = Annotated[str, typer.Option(help="Model that summarises and distils.")]
+EmbedderOption = Annotated[str, typer.Option(help="Embedder of the index.")]
+
+
+@app.command()
+def worker(
+    strategy: StrategyOption = "hybrid",
+    settings: SettingsOption = None,
+    model: ModelOption = "offline",
+    embedder: EmbedderOption = "minilm",
+    concurrency: Annotated[int, typer.Option(min=1, help="Conversations at once.")] = 1,
+    once: Annotated[bool, typer.Option("--once", help="Stop when nothing waits.")] = False,
+    stalled: Annotated[
+        float, typer.Option(min=1, help="Seconds of silence after which a worker counts as dead.")
+    ] = 30.0,
+) -> None:
+    """Count, embed, compact and distil what was appended; run as many workers as you like."""
+    from ctxeng.cli.production import Production
+    from ctxeng.store.queue import WorkerOptions
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    wanted = Production(strategy=strategy, settings=settings, model=model, embedder=embedder)
+    options = WorkerOptions(
+        concurrency=concurrency,
+        once=once,
+        stalled_seconds=stalled,
+        heartbeat_seconds=stalled / 6,
+    )
+    asyncio.run(_work(workspace(), wanted, options))
+
+
+@app.command()
+def reprocess(
+    strategy: StrategyOption = "hybrid",
+    settings: SettingsOption = None,
+    model: ModelOption = "offline",
+    embedder: EmbedderOption = "minilm",
+    conversation: Annotated[
+        list[str] | None, typer.Option(help="Only this conversation; may be given again.")
+    ] = None,
+    now: Annotated[bool, typer.Option("--now", help="Do it here, not in a worker.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only name them.")] = False,
+) -> None:
+    """Rebuild what another model or an older prompt wrote; the old stays until the new is whole."""
+    from ctxeng.cli.production import Production
+
+    wanted = Production(strategy=strategy, settings=settings, model=model, embedder=embedder)
+    failures = run_async(
+        _reprocess(workspace(), wanted, only=conversation, now=now, dry_run=dry_run)
+    )
+    if failures:
+        raise typer.Exit(EXIT_FOUND)
+
+
+@app.command()
+def status(
+    hours: Annotated[float, typer.Option(min=0, help="Span of the skip rate.")] = 24.0,
+    max_skip_rate: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of late builds that is still well.")
+    ] = 0.05,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
+) -> None:
+    """Print the backlog and how often compaction was late; exit code 1 when too often."""
+    report = run_async(_status(workspace(), hours))
+    if as_json:
+        sys.stdout.write(orjson.dumps(report).decode() + "\n")
+    else:
+        _print_status(report)
+    share = report["skip_share"]
+    if isinstance(share, float) and share > max_skip_rate:
+        logging.getLogger("ctxeng.status").warning(
+            "compaction_skipped: %.1f %% of the prompts of %g hours were built while compaction "
+            "was late, over %.1f %%; start more workers, or set compaction.when_late = window_only",
+            share * 100, hours, max_skip_rate * 100,
+        )  # fmt: skip
+        raise typer.Exit(EXIT_FOUND)
+
+
+async def _work(home: Path, wanted: Production, options: WorkerOptions) -> None:
+    from ctxeng.cli.production import opened
+    from ctxeng.strategies.jobs import open_worker
+
+    async with opened(home, wanted) as (store, parts):
+        running = open_worker(store, parts, options, model=wanted.model)
+        for name in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):  # no signal handlers on Windows
+                asyncio.get_running_loop().add_signal_handler(name, running.stop)
+        await running.run()
+
+
+async def _reprocess(
+    home: Path, wanted: Production, *, only: list[str] | None, now: bool, dry_run: bool
+) -> int:
+    """Return how many conversations could not be rebuilt."""
+    from ctxeng.cli.production import opened
+    from ctxeng.strategies import jobs
+
+    failures = 0
+    async with opened(home, wanted) as (store, parts):
+        found = await jobs.outdated(store, model=wanted.model)
+        names = [name for name in found if only is None or name in only]
+        if not (now or dry_run):
+            await store.defer(names, ["reprocess"])
+        for name in names:
+            told = "waits for a worker"
+            if dry_run:
+                told = "would be rebuilt"
+            elif now:
+                report = await jobs.reprocess(parts, name, model=wanted.model)
+                failures += bool(report.failures)
+                told = f"{len(report.written)} artifacts rebuilt"
+                if report.failures:
+                    told = f"not rebuilt: {report.failures[0].reason}"
+            typer.echo(printable(f"{name}: {told}"))
+    typer.echo(f"{len(names)} conversations are out of date")
+    return failures
+
+
+async def _status(home: Path, hours: float) -> dict[str, object]:
+    from ctxeng.store import Store
+
+    async with await Store.open(workspace=home) as store:
+        backlog, workers = await store.backlog(), await store.live_workers()
+        rates = await store.skip_rates(hours=hours)
+    return {
+        "workers": workers,
+        "backlog": [
+            {
+                "task": job.task,
+                "waiting": job.waiting,
+                "running": job.running,
+                "failed": job.failed,
+                "oldest_wait_seconds": job.oldest_wait_seconds,
+            }
+            for job in backlog
+        ],
+        "builds": rates.builds,
+        "skipped": rates.skipped,
+        "skip_share": rates.share,
+        "skipped_by_compaction": dict(rates.by_compaction),
+    }
+
+
+def _print_status(report: dict[str, object]) -> None:
+    typer.echo(f"{report['workers']} workers")
+    typer.echo(f"{'task':12}{'waiting':>9}{'running':>9}{'failed':>9}  oldest wait")
+    if not report["backlog"]:
+        typer.echo("nothing waits")
+    for job in report["backlog"]:  # type: ignore[attr-defined]
+        wait = job["oldest_wait_seconds"]
+        typer.echo(
+            f"{job['task']:12}{job['waiting']:9}{job['running']:9}{job['failed']:9}  "
+            f"{'-' if wait is None else f'{wait:.0f} s'}"
+        )
+    share = report["skip_share"]
+    typer.echo(
+        f"{report['builds']} prompts built, {report['skipped']} while compaction was late"
+        + (f" ({share * 100:.1f} %)" if isinstance(share, float) else "")
+    )

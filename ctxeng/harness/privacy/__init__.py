@@ -1,0 +1,1 @@
+"""Find personal data and secrets in recorded sessions, and put pseudonyms in their place."""

@@ -1,0 +1,353 @@
+"""Jobs wait in the database they are about, in the tables of procrastinate (the only door to it).
+
+A message and its jobs are saved in one transaction, so that no message is without them. Jobs of one
+conversation take turns (``lock``); of each task at most one waits for each conversation
+(``queueing_lock``), and a job that fails waits again, behind fresh ones, a little longer each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from ctxeng.core.errors import InputError, LimitReached, StoreError
+from ctxeng.store.messages import Connection
+from ctxeng.store.migrations import LOCK
+
+if TYPE_CHECKING:
+    import procrastinate.worker
+
+Task = Literal["tokens", "index", "compact", "memory", "reprocess"]
+ON_WRITE: tuple[Task, ...] = ("tokens", "index", "compact")
+Job = Callable[[str, int], Awaitable[None]]  # conversation id, how often it has failed before
+
+QUEUE = "ctxeng"
+MAX_ATTEMPTS = 8
+LONGEST_WAIT_SECONDS = 300
+KEPT_HOURS = 24 * 7
+_PRIORITY = {"reprocess": -100}
+_log = logging.getLogger("ctxeng.worker")
+
+# A job that waits already is locked until this transaction ends: no worker can begin it before it
+# sees what is being written here.
+_ENQUEUE = """
+    INSERT INTO procrastinate_jobs
+        (queue_name, task_name, priority, lock, queueing_lock, args, scheduled_at)
+    SELECT %(queue)s, task.name, task.priority - %(attempt)s, %(lock)s,
+           task.name || ':' || %(lock)s, %(args)s, now() + make_interval(secs => %(delay)s)
+    FROM unnest(%(tasks)s::text[], %(priorities)s::integer[]) AS task (name, priority)
+    ON CONFLICT (queueing_lock) WHERE status = 'todo'
+    DO UPDATE SET queue_name = EXCLUDED.queue_name
+"""
+# Jobs that nobody is at wait again; one that has a successor waiting already is dropped. Their
+# workers have died, or it is this one and its word that it began or ended them was lost on the way.
+_DEAD = """
+    WITH dead AS (
+        SELECT job.id FROM procrastinate_jobs job
+        LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
+        WHERE job.status = 'doing' AND job.queue_name = %(queue)s
+        AND (worker.id IS NULL
+             OR worker.last_heartbeat < now() - make_interval(secs => %(stalled)s)
+             OR (worker.id = %(mine)s AND job.id <> ALL(%(at_work)s::bigint[]) AND NOT EXISTS (
+                     SELECT 1 FROM procrastinate_events event
+                     WHERE event.job_id = job.id AND event.type = 'started'
+                     AND event.at >= now() - make_interval(secs => %(stalled)s))))
+        FOR UPDATE OF job SKIP LOCKED
+    )
+"""
+_DROP_DEAD = f"""{_DEAD}
+    DELETE FROM procrastinate_jobs job USING dead WHERE job.id = dead.id AND EXISTS (
+        SELECT 1 FROM procrastinate_jobs next
+        WHERE next.queueing_lock = job.queueing_lock AND next.status = 'todo')
+"""
+_REVIVE_DEAD = f"""{_DEAD}
+    UPDATE procrastinate_jobs job
+    SET status = 'todo', worker_id = NULL, attempts = attempts + 1, scheduled_at = NULL
+    FROM dead WHERE job.id = dead.id
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """How many jobs of a task wait, run and have failed (kept for a week).
+
+    ``oldest_wait_seconds``: how long the first job that may run has been waiting; None: none is.
+    """
+
+    task: str
+    waiting: int
+    running: int
+    failed: int
+    oldest_wait_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """How a worker works.
+
+    Args:
+        concurrency: conversations in work at once.
+        once: stop when nothing is left to do, instead of waiting for more.
+        poll_seconds: the longest wait until a job is seen whose notice was lost.
+        listen: hear of new jobs at once; a pooler between us and the server may not allow it.
+        heartbeat_seconds, stalled_seconds: a worker that has not been heard of for so long is
+            dead, and its jobs are taken over.
+    """
+
+    concurrency: int = 1
+    once: bool = False
+    listen: bool = True
+    poll_seconds: float = 5.0
+    heartbeat_seconds: float = 5.0
+    stalled_seconds: float = 30.0
+
+
+async def ensure_schema(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Make the queue's tables, or bring those of an older procrastinate up to date."""
+    from procrastinate.schema import SchemaManager
+
+    folder = files("procrastinate.sql") / "migrations"
+    steps = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        cursor = await connection.execute(
+            "SELECT to_regclass('procrastinate_jobs') IS NOT NULL, "
+            "(SELECT value FROM settings WHERE name = 'queue_schema')"
+        )
+        row = await cursor.fetchone()
+        exists, applied = row if row else (False, None)
+        if exists and applied == steps[-1]:
+            return
+        if not exists:
+            await connection.execute(SchemaManager.get_schema().encode())
+        missing = [step for step in steps if exists and applied and step > applied]
+        for step in missing:
+            await connection.execute((folder / step).read_text("utf-8").encode())
+        await connection.execute(
+            "INSERT INTO settings (name, value) VALUES ('queue_schema', %s) "
+            "ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value",
+            (steps[-1],),
+        )
+
+
+async def has_schema(connection: Connection) -> bool:
+    """Return whether jobs can wait in this database."""
+    cursor = await connection.execute("SELECT to_regclass('procrastinate_jobs') IS NOT NULL")
+    row = await cursor.fetchone()
+    return bool(row and row[0])
+
+
+async def enqueue(
+    connection: Connection,
+    conversation_id: str,
+    tasks: Sequence[Task],
+    *,
+    attempt: int = 0,
+    delay_seconds: float = 0,
+) -> None:
+    """Let tasks wait for a conversation, those that wait already excepted."""
+    await connection.execute(
+        _ENQUEUE,
+        {
+            "queue": QUEUE,
+            "tasks": list(tasks),
+            "priorities": [_PRIORITY.get(task, 0) for task in tasks],
+            "attempt": attempt,
+            "delay": delay_seconds,
+            "lock": lock_of(conversation_id),
+            "args": Jsonb({"conversation_id": conversation_id, "attempt": attempt}),
+        },
+    )
+
+
+async def drop(connection: Connection, conversation_ids: Sequence[str]) -> None:
+    """Remove the jobs of conversations that are gone."""
+    await connection.execute(
+        "DELETE FROM procrastinate_jobs WHERE lock = ANY(%s) AND status <> 'doing'",
+        ([lock_of(name) for name in conversation_ids],),
+    )
+
+
+async def backlog(connection: Connection) -> list[Backlog]:
+    """Return what waits, by task; empty where nothing was ever enqueued."""
+    if not await has_schema(connection):
+        return []
+    cursor = await connection.execute(
+        "SELECT task_name, count(*) FILTER (WHERE status = 'todo'), "
+        "count(*) FILTER (WHERE status = 'doing'), count(*) FILTER (WHERE status = 'failed'), "
+        "extract(epoch FROM now() - min(scheduled_at) "
+        "FILTER (WHERE status = 'todo' AND scheduled_at <= now()))::float "
+        "FROM procrastinate_jobs WHERE queue_name = %s GROUP BY task_name ORDER BY task_name",
+        (QUEUE,),
+    )
+    return [
+        Backlog(task=row[0], waiting=row[1], running=row[2], failed=row[3],
+                oldest_wait_seconds=row[4])
+        for row in await cursor.fetchall()
+    ]  # fmt: skip
+
+
+async def live_workers(connection: Connection, *, stalled_seconds: float = 30.0) -> int:
+    """Return how many workers have been heard of lately."""
+    if not await has_schema(connection):
+        return 0
+    cursor = await connection.execute(
+        "SELECT count(*) FROM procrastinate_workers "
+        "WHERE last_heartbeat >= now() - make_interval(secs => %s)",
+        (stalled_seconds,),
+    )
+    row = await cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def lock_of(conversation_id: str) -> str:
+    """Return a conversation's name in the queue: short, whatever the id is."""
+    return hashlib.sha256(conversation_id.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+class Worker:
+    """Runs jobs until it is told to stop; survives a restart of the database."""
+
+    def __init__(self, dsn: str, jobs: Mapping[Task, Job], options: WorkerOptions) -> None:
+        from procrastinate import App, PsycopgConnector
+
+        self._options = options
+        self._stop = asyncio.Event()
+        self._at_work: set[int] = set()
+        self._connector = PsycopgConnector(
+            conninfo=dsn, min_size=1, max_size=options.concurrency + 3, timeout=30
+        )
+        self._app = App(connector=self._connector)
+        for name, job in jobs.items():
+            self._app.task(name=name, queue=QUEUE, pass_context=True)(self._guarded(name, job))
+
+    def stop(self) -> None:
+        """Let running jobs end, then leave."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Work until nothing is left (``once``) or :meth:`stop` is called.
+
+        Raises:
+            StoreError: ``once``, and the database cannot be reached.
+        """
+        from procrastinate.exceptions import ConnectorException
+
+        wait_seconds = 0.2
+        while not self._stop.is_set():
+            try:
+                async with self._app.open_async():
+                    wait_seconds = 0.2
+                    if await self._serve():
+                        return
+            except (ConnectorException, psycopg.Error) as error:
+                if self._options.once:
+                    raise StoreError(f"database must be reachable, got: {error}.") from error
+                _log.warning("the database does not answer, trying again: %s", error)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), wait_seconds)
+            wait_seconds = min(wait_seconds * 2, 5.0)
+
+    async def _serve(self) -> bool:
+        """Run jobs; return whether the work is done, False when the connection was lost."""
+        worker = self._procrastinator()
+        await self._revive_dead(None)
+        working = asyncio.create_task(worker.run())  # type: ignore[no-untyped-call]
+        stopping = asyncio.create_task(self._stop.wait())
+        caring = asyncio.create_task(self._care(worker))
+        try:
+            await asyncio.wait({working, stopping, caring}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (working, stopping, caring):
+                task.cancel()
+            ended = await asyncio.gather(working, stopping, caring, return_exceptions=True)
+        for result in (ended[0], ended[2]):
+            if isinstance(result, Exception):
+                raise result
+        return self._stop.is_set() or (self._options.once and not await self._is_anything_due())
+
+    def _procrastinator(self) -> procrastinate.worker.Worker:
+        from procrastinate.worker import Worker as Procrastinator
+
+        options = self._options
+        return Procrastinator(
+            self._app,
+            queues=[QUEUE],
+            concurrency=options.concurrency,
+            wait=not options.once,
+            listen_notify=options.listen,
+            fetch_job_polling_interval=options.poll_seconds,
+            update_heartbeat_interval=options.heartbeat_seconds,
+            stalled_worker_timeout=options.stalled_seconds,
+            delete_jobs="successful",
+            install_signal_handlers=False,
+        )
+
+    async def _care(self, worker: procrastinate.worker.Worker) -> None:
+        """Take over the jobs nobody is at, and forget jobs that ended long ago."""
+        while True:
+            await asyncio.sleep(max(self._options.stalled_seconds / 2, 0.1))
+            await self._revive_dead(worker.worker_id)
+            await self._app.job_manager.delete_old_jobs(nb_hours=KEPT_HOURS, include_failed=True)
+
+    async def _revive_dead(self, mine: int | None) -> None:
+        arguments: dict[str, Any] = {
+            "queue": QUEUE,
+            "stalled": self._options.stalled_seconds,
+            "mine": mine,
+            "at_work": sorted(self._at_work),
+        }
+        for statement in (_DROP_DEAD, _REVIVE_DEAD):
+            with contextlib.suppress(_taken()):  # somebody enqueued a successor just now
+                await self._connector.execute_query_async(statement, **arguments)
+
+    async def _is_anything_due(self) -> bool:
+        row = await self._connector.execute_query_one_async(
+            "SELECT count(*) AS due FROM procrastinate_jobs WHERE queue_name = %(queue)s "
+            "AND status = 'todo' AND (scheduled_at IS NULL OR scheduled_at <= now())",
+            queue=QUEUE,
+        )
+        return bool(row["due"])
+
+    def _guarded(self, name: Task, job: Job) -> Callable[..., Awaitable[None]]:
+        async def run(
+            context: procrastinate.JobContext, conversation_id: str, attempt: int = 0
+        ) -> None:
+            self._at_work.add(context.job.id or 0)
+            try:
+                await job(conversation_id, attempt)
+            except (LimitReached, InputError):
+                raise
+            except Exception:
+                if attempt + 1 < MAX_ATTEMPTS:
+                    await self._again(name, conversation_id, attempt)
+                raise
+            finally:
+                self._at_work.discard(context.job.id or 0)
+
+        return run
+
+    async def _again(self, name: Task, conversation_id: str, attempt: int) -> None:
+        async with self._connector.pool.connection() as connection:
+            await enqueue(
+                connection,
+                conversation_id,
+                [name],
+                attempt=attempt + 1,
+                delay_seconds=min(2.0**attempt, LONGEST_WAIT_SECONDS),
+            )
+
+
+def _taken() -> type[Exception]:
+    from procrastinate.exceptions import UniqueViolation
+
+    return UniqueViolation

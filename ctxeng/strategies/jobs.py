@@ -1,0 +1,126 @@
+"""The work off the request path, one function a task: the worker runs them, and so do replays."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ctxeng.compaction import CompactionReport, is_made_otherwise
+from ctxeng.core.artifacts import ArtifactKind
+from ctxeng.core.errors import CompactionFailed
+from ctxeng.store import Store
+from ctxeng.store.queue import Job, Task, Worker, WorkerOptions
+from ctxeng.strategies.wiring import Parts
+
+BATCH = 1000
+SUMMARIES: tuple[ArtifactKind, ...] = ("rolling", "node", "episode")
+MEMORY: tuple[ArtifactKind, ...] = ("memory",)
+
+
+async def count_tokens(store: Store, parts: Parts, conversation_id: str) -> int:
+    """Store the token counts of messages that were appended without; return how many."""
+    total = 0
+    while uncounted := await store.uncounted(conversation_id, limit=BATCH):
+        counts = {m.seq: parts.counter.count(m.text) for m in uncounted}
+        await store.set_tokens(conversation_id, counts)
+        total += len(counts)
+    return total
+
+
+async def index(parts: Parts, conversation_id: str) -> int:
+    """Analyse and embed messages that are not indexed yet; return how many."""
+    return await parts.indexer.index_due(conversation_id)
+
+
+async def compact(parts: Parts, conversation_id: str, *, attempt: int = 0) -> CompactionReport:
+    """Write the summaries, nodes and episodes that are due."""
+    return await parts.compactor.run_due(conversation_id, kinds=SUMMARIES, attempt=attempt)
+
+
+async def remember(parts: Parts, conversation_id: str, *, attempt: int = 0) -> CompactionReport:
+    """Distil the episodes that are due into memory, and embed what other conversations may use."""
+    report = await parts.compactor.run_due(conversation_id, kinds=MEMORY, attempt=attempt)
+    if parts.settings.memory.cross_conversation:
+        await parts.memories.index_due(conversation_id)
+    return report
+
+
+async def reprocess(
+    parts: Parts, conversation_id: str, *, model: str, attempt: int = 0
+) -> CompactionReport:
+    """Rebuild what another model than ``model`` or an older prompt wrote."""
+    return await parts.compactor.reprocess(
+        conversation_id,
+        lambda a: is_made_otherwise(a.kind, a.model, a.prompt_hash, wanted=model),
+        attempt=attempt,
+    )
+
+
+async def outdated(store: Store, *, model: str) -> list[str]:
+    """Return the conversations that :func:`reprocess` would change, in order."""
+    found = {
+        made.conversation_id
+        for made in await store.makers()
+        if is_made_otherwise(made.kind, made.model, made.prompt_hash, wanted=model)
+    }
+    return sorted(found)
+
+
+def open_worker(
+    store: Store, parts: Parts, options: WorkerOptions, *, model: str = "offline"
+) -> Worker:
+    """Return a worker that does every task of one strategy, over the store's database.
+
+    Args:
+        model: what summarises now; artifacts of another are out of date.
+    """
+    tasks: dict[Task, Job] = {
+        "tokens": partial(_tokens_job, store, parts),
+        "index": partial(_index_job, parts),
+        "compact": partial(_compact_job, store, parts),
+        "memory": partial(_memory_job, parts),
+        "reprocess": partial(_reprocess_job, parts, model),
+    }
+    return Worker(
+        store.dsn, {name: partial(_if_there, store, job) for name, job in tasks.items()}, options
+    )
+
+
+async def _if_there(store: Store, job: Job, conversation_id: str, attempt: int) -> None:
+    """Do a job, unless its conversation was deleted while it waited or while it ran."""
+    if not await store.has_conversation(conversation_id):
+        return
+    try:
+        await job(conversation_id, attempt)
+    except Exception:
+        if await store.has_conversation(conversation_id):
+            raise
+
+
+async def _tokens_job(store: Store, parts: Parts, conversation_id: str, attempt: int) -> None:
+    await count_tokens(store, parts, conversation_id)
+
+
+async def _index_job(parts: Parts, conversation_id: str, attempt: int) -> None:
+    await index(parts, conversation_id)
+
+
+async def _compact_job(store: Store, parts: Parts, conversation_id: str, attempt: int) -> None:
+    report = await compact(parts, conversation_id, attempt=attempt)
+    if await parts.compactor.is_memory_due(conversation_id):
+        await store.defer([conversation_id], ["memory"])
+    _raise_failures(report)
+
+
+async def _memory_job(parts: Parts, conversation_id: str, attempt: int) -> None:
+    _raise_failures(await remember(parts, conversation_id, attempt=attempt))
+
+
+async def _reprocess_job(parts: Parts, model: str, conversation_id: str, attempt: int) -> None:
+    _raise_failures(await reprocess(parts, conversation_id, model=model, attempt=attempt))
+
+
+def _raise_failures(report: CompactionReport) -> None:
+    """Make a job fail whose work did not come about, so that it is seen and tried again."""
+    if report.failures:
+        told = ", ".join(f"{failure.kind}: {failure.reason}" for failure in report.failures)
+        raise CompactionFailed("due_work_remains", told)

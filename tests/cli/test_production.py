@@ -1,0 +1,146 @@
+"""The commands a product runs: worker, status, reprocess, deletion and verification."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ctxeng.harness.results.quotes import quoting_runs
+from ctxeng.models import Ledger
+from ctxeng.store import Store, embedded
+from tests.support.databases import remove_database
+
+SECRET = "My daughter Philippa goes to the Waldorf school in Kreuzberg, please remember that."
+SETTINGS = """
+[window]
+tokens = 0
+min_messages = 2
+[episodes]
+size = 2
+[memory]
+every_episodes = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a workspace whose product has talked to two users."""
+    folder = tmp_path_factory.mktemp("product")
+    (folder / "settings.toml").write_text(SETTINGS, "utf-8")
+
+    async def talk() -> None:
+        async with await Store.open(workspace=folder, enqueue=True) as store:
+            for name, user, secret in (("c1", "ann", SECRET), ("c2", "bob", "Flat colours only.")):
+                await store.create_conversation(name, user_id=user)
+                for i in range(8):
+                    await store.append(
+                        name, "user", secret if i == 1 else f"Part {i} of {name} is blue."
+                    )
+
+    embedded.attach(folder)  # the server stays up between the commands
+    asyncio.run(talk())
+    yield folder  # type: ignore[misc]
+    embedded.detach(folder)
+    remove_database(folder)
+
+
+def ctxeng(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in the workspace."""
+    return subprocess.run(
+        [sys.executable, "-m", "ctxeng", *arguments], cwd=home, capture_output=True, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
+
+
+WIRED = ("--strategy", "episodes_memory", "--settings", "settings.toml", "--embedder", "hashing")
+
+
+def test_a_products_day(home: Path) -> None:
+    """Backlog, worker, reprocessing, lateness, deletion: each command says what is so."""
+    waiting = json.loads(ctxeng(home, "status", "--json").stdout)
+    assert {job["task"]: job["waiting"] for job in waiting["backlog"]} == {
+        "compact": 2, "index": 2, "tokens": 2,
+    }  # fmt: skip
+    worked = ctxeng(home, "worker", "--once", *WIRED)
+    assert worked.returncode == 0, worked.stderr
+    assert json.loads(ctxeng(home, "status", "--json").stdout)["backlog"] == []
+    _age(home)
+    named = ctxeng(home, "reprocess", "--dry-run", "--conversation", "c2", *WIRED).stdout
+    assert named.splitlines()[0] == "c2: would be rebuilt"
+    rebuilt = ctxeng(home, "reprocess", "--now", *WIRED)
+    assert rebuilt.stdout.splitlines()[-1] == "2 conversations are out of date"
+    assert "not rebuilt" not in rebuilt.stdout
+    assert (
+        "0 conversations are out of date" in ctxeng(home, "reprocess", "--dry-run", *WIRED).stdout
+    )
+    assert "0 findings" in ctxeng(home, "db", "verify").stdout
+
+
+def _age(home: Path) -> None:
+    """Make every episode one of an older prompt."""
+
+    async def age() -> None:
+        async with await Store.open(workspace=home) as store, store._connection() as connection:
+            await connection.execute("UPDATE summary_nodes SET prompt_hash = 'older'")
+
+    asyncio.run(age())
+
+
+def test_lateness_over_the_limit_is_a_warning_and_an_exit_code(home: Path) -> None:
+    """Two of three builds late is over 5 %; a higher limit lets it pass."""
+
+    async def build() -> None:
+        async with await Store.open(workspace=home) as store:
+            for late in ((), ("episodes",), ("episodes", "rolling")):
+                store.note_build("c2", as_of=7, skipped=late)
+
+    asyncio.run(build())
+    late = ctxeng(home, "status")
+    assert late.returncode == 1
+    assert "compaction_skipped: 66.7 %" in late.stderr
+    assert "3 prompts built, 2 while compaction was late (66.7 %)" in late.stdout
+    rates = json.loads(ctxeng(home, "status", "--json", "--max-skip-rate", "0.7").stdout)
+    assert rates["skipped_by_compaction"] == {"episodes": 2, "rolling": 1}
+    assert ctxeng(home, "status", "--max-skip-rate", "0.7").returncode == 0
+
+
+def test_a_deleted_user_is_gone_and_what_quotes_him_is_named(home: Path) -> None:
+    """Rows, vectors, jobs and ledger entries go; the run folder that quotes him is listed."""
+    ledger = home / ".ctxeng" / "ledger.sqlite"
+    before = Ledger.open(ledger).counts()["answered"]
+    assert any("Philippa" in answer for _, answer in Ledger.open(ledger).answers())
+    run = home / "reports" / "run-1"
+    run.mkdir(parents=True)
+    (run / "report.html").write_text(f"<p>user: {SECRET}</p>", "utf-8")
+    (home / "reports" / "run-2").mkdir()
+    deleted = ctxeng(home, "db", "delete-user", "ann")
+    assert deleted.returncode == 1
+    assert deleted.stdout.splitlines()[-1] == f"quoted still: {run} (run folder)"
+    assert not any("Philippa" in answer for _, answer in Ledger.open(ledger).answers())
+    assert 0 < Ledger.open(ledger).counts()["answered"] < before
+    verified = ctxeng(home, "db", "verify", "--json")
+    assert verified.returncode == 1
+    assert [json.loads(line)["where"] for line in verified.stdout.splitlines()] == [str(run)]
+    (run / "report.html").unlink()
+    assert ctxeng(home, "db", "verify", "--forget").returncode == 0
+    (run / "report.html").write_text(SECRET, "utf-8")
+    assert ctxeng(home, "db", "verify").returncode == 0
+
+
+def test_settings_that_are_wrong_are_one_line(home: Path) -> None:
+    """An unknown strategy and an unreadable file: exit code 2, no traceback."""
+    for arguments in (("--strategy", "hybird"), ("--settings", "absent.toml")):
+        done = ctxeng(home, "worker", "--once", *arguments)
+        assert done.returncode == 2
+        assert done.stderr.startswith("ctxeng: error: ")
+        assert "Traceback" not in done.stderr
+
+
+def test_no_reports_quote_nobody(tmp_path: Path) -> None:
+    """A workspace without run folders has none that quote."""
+    assert quoting_runs(tmp_path / "reports", lambda _: True) == []

@@ -1,0 +1,105 @@
+"""A benchmark's experiment, its BM25 baseline and its tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxeng.core.errors import DatasetError
+from ctxeng.core.messages import Message, Session
+from ctxeng.harness.experiments.arms import resolve_arms
+from ctxeng.harness.experiments.benchmark import BENCHMARKS, lay_out_benchmark
+from ctxeng.harness.experiments.bm25 import bm25_rows
+from ctxeng.harness.experiments.inputs import Inputs, load_inputs
+from ctxeng.harness.experiments.toml import read_experiment
+from ctxeng.harness.probes.model import Probe, Span
+
+MODELS = {"reader": "offline", "summariser": "offline", "judge": "offline"}
+
+
+def turn(number: int, text: str) -> dict[str, Any]:
+    return {"speaker": "Ana" if number % 2 else "Ben", "dia_id": f"D1:{number}", "text": text}
+
+
+def locomo(path: Path) -> Path:
+    words = "the weather is fine and we talk about nothing much at all today " * 8
+    texts = ["My cat is called Pixel.", *[words] * 30, "I moved to Lisbon."]
+    sample = {
+        "sample_id": "conv-1",
+        "conversation": {
+            "speaker_a": "Ana",
+            "speaker_b": "Ben",
+            "session_1_date_time": "1:00 pm on 8 May, 2023",
+            "session_1": [turn(n, text) for n, text in enumerate(texts, start=1)],
+        },
+        "qa": [
+            {
+                "question": "Name of the cat?",
+                "answer": "Pixel",
+                "evidence": ["D1:1"],
+                "category": 4,
+            },
+            {"question": "Which city?", "answer": "Lisbon", "evidence": ["D1:32"], "category": 1},
+            {"question": "Which dog?", "answer": "Rex", "evidence": [], "category": 4},
+        ],
+    }
+    path.write_text(json.dumps([sample]), "utf-8")
+    return path
+
+
+def test_every_built_in_strategy_is_an_arm_within_a_quarter(tmp_path: Path) -> None:
+    """Controls stand beside; the generated file passes the schema of experiments."""
+    found = lay_out_benchmark("locomo", locomo(tmp_path / "l.json"), tmp_path / "b", models=MODELS)
+    arms = resolve_arms(read_experiment(found.experiment))
+    assert [a.name for a in arms if not a.control] == [
+        "three_tier", "full_history", "recent_window", "rolling", "hierarchical", "episodes",
+        "retrieval", "hybrid",
+    ]  # fmt: skip
+    assert [a.name for a in arms if a.control] == ["full", "none"]
+    assert {a.settings.budget.total_tokens for a in arms if not a.control} == {found.budget_tokens}
+    assert 300 <= found.budget_tokens <= 1200
+    assert sum(found.excluded.values()) == 1
+
+
+def test_exclusion_files_are_heeded(tmp_path: Path) -> None:
+    """A label error named with its reason is not asked."""
+    source = locomo(tmp_path / "l.json")
+    plain = lay_out_benchmark("locomo", source, tmp_path / "b", models=MODELS)
+    inputs = load_inputs(read_experiment(plain.experiment), tmp_path)
+    first = next(iter(inputs.probes.values()))[0].probe_id
+    (tmp_path / "errors.jsonl").write_text(json.dumps({"id": first, "reason": "wrong"}), "utf-8")
+    named = lay_out_benchmark(
+        "locomo", source, tmp_path / "b", models=MODELS, exclude=[tmp_path / "errors.jsonl"]
+    )
+    kept = load_inputs(read_experiment(named.experiment), tmp_path)
+    assert (inputs.probe_count, kept.probe_count) == (2, 1)
+
+
+def test_another_name_is_refused(tmp_path: Path) -> None:
+    """The error lists the benchmarks there are."""
+    with pytest.raises(DatasetError, match=", ".join(BENCHMARKS)):
+        lay_out_benchmark("mmlu", tmp_path, tmp_path / "b", models=MODELS)
+
+
+def test_bm25_keeps_the_best_messages_that_fit_and_none_after_asking() -> None:
+    """By hand: the one message with the word of the question, while it is in the past."""
+    texts = ["We picked teal for the roof.", "Lunch was late.", "The roof is teal, again."]
+    session = Session(
+        session_id="s",
+        messages=tuple(Message(seq=n, role="user", content=t) for n, t in enumerate(texts)),
+    )
+    asked = Probe(
+        probe_id="p", session_id="s", question="Which colour has the roof?", kind="preference",
+        evidence=(Span(from_seq=0, to_seq=0),), expect=(("teal",),), ask_at_seq=1,
+    )  # fmt: skip
+    absent = Probe(probe_id="a", session_id="s", question="Who?", kind="absent", answerable=False)
+    inputs = Inputs(sessions=(session,), probes={"s": (asked, absent)})
+    first, second = bm25_rows(inputs, budget_tokens=12)
+    assert (first.value, first.evidence_share) == (True, 1.0)
+    assert 0 < first.tokens <= 12
+    assert (second.value, second.evidence_share) == (None, None)
+    nothing = next(iter(bm25_rows(inputs, budget_tokens=0)))
+    assert (nothing.value, nothing.evidence_share, nothing.tokens) == (False, 0.0, 0)

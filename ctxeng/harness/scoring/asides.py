@@ -13,31 +13,40 @@ from ctxeng.harness.scoring.text import normal
 
 _CHANGE = re.compile(
     r"\b(?:chang|mov|switch|swap|replac|rais|lower|bump|roll|postpon|push|reschedul|renam"
-    r"|updat|revis"
+    r"|(?<!the )(?<!an )updat|revis"
     r"|correct|overrul|cancel|abandon|supersed)(?:e[ds]?|ed|d|ing|led)?\b"
     r"|\b(?:instead|ended up|end up|in the end|later|eventually|finally|went with|go with"
     r"|going with|opted"
     r"|settled on|nowadays|these days|since then|afterwards|however|although|though|whereas"
-    r"|yet|until|only to)\b|, ?now\b|\bnow (?:it|we|you|they|the|uses?|at|in|goes)\b|\b(?:is"
+    r"|yet|only to)\b|, ?now\b|\bnow (?:it|we|you|they|the|uses?|at|in|goes)\b|\b(?:is"
     r"|are) now\b|, (?:but|then)\b|\bbut\b|\bthe (?:rest|remaining)\b"
-    r"|残り|変更|変わ|変え|代わ|替わ|替え|移行|延期|切り替|結局|その後|のちに|後に|最終的|今は|現在は|けれど|けど|しかし|だが|ですが|でしたが"
-    r"|나머지|바뀌|바꿨|바꾸|변경|옮|미뤄|미루|연기|결국|나중에|지금은|이제는|현재는|하지만|그러나|지만|는데|다가"
+    r"|残り|変更|変わ|変え|代わ|替わ|替え|移行|延期|切り替|結局|その後|のちに|後に|最終的|今は|現在は|しかし"
+    r"|나머지|바뀌|바꿨|바꾸|변경|옮|미뤄|미루|연기|결국|나중에(?! \S{1,6}면 )"
+    r"|지금은|이제는|현재는|하지만|그러나"
     r"|剩下|其余|改到|改成|改为|改用|换成|换到|换了|推迟|后来|最后|最终|现在|如今|但是?|不过|然而|却"
 )
+# Words that concede no more than the clause they end.
+_CONCEDED = re.compile(r"\buntil\b|けれど|けど|だが|ですが|でしたが|(?<!까)지만|는데|다가")
+# The change ends in the value: "10月14日に変わりました", "5월 20일로 바뀌었어요".
+_ARRIVES = re.compile(
+    r"^の?(?:午前|午後|朝|昼|夜|夕方)?(?:に|へ)(?:変|替|代|移|改|延期|切り?替)\w*?(?=[、。]|$)"
+    r"|^ ?(?:오전|오후)?(?:으)?로 ?(?:바뀌|바뀐|바꿨|바꾸|변경|옮|미뤄|미루|연기)\w*"
+)
+_FEELING = re.compile(r"\b(?:hat(?:e[ds]?|ing)|dislik(?:e[ds]?|ing))\b|嫌い|苦手|싫|讨厌")
 _PROPOSED = re.compile(
     r"\b(?:propos|suggest|offer|consider|recommend|float|pitch|debat|tempt|wish|hop"
     r"|weigh)(?:e[ds]?|ed|ing)\b"
     r"|\b(?:discussed|wanted|leaning|candidate|alternative|brought up|argued|asked (?:for|about)"
     r"|thought (?:of|about)|first choice|runner-up|shortlist\w*|on the table"
     r"|like[ds]? the idea|toyed)\b"
-    r"|提案|検討|候補|勧め|推し|案も|話も|という話|意見|제안|고려|검토|후보|추천|얘기도|의견|논의"
+    r"|提案|検討|候補|勧め|推し|案も|(?:どう|いかが)でしょう|話も|という話|意見|제안|고려|검토|후보|추천|얘기도|의견|논의"
     r"|建议|考虑|讨论|推荐|提议|候选|想过|提过|提到过"
 )
 _TAKEN_BACK = re.compile(
     r"\b(?:used to|no longer|any ?more|was the (?:plan|original|old|first|initial))\b"
     r"|\b(?:nope|nah|wrong|incorrect|false|mistaken)\b|(?:^|[.,;:!?-]\s?)(?:no"
     r"|not)\b(?=\s*(?:[.,!;]|$)|\s(?:that|this|it|the|one)\b)"
-    r"|\b(?:it|that|this|them|one|those|these)\b[^.;!?]{0,40}?(?:n't|\bnot|\bnever|\bno\b"
+    r"|(?<!so )\b(?:it|that|this|them|one|those|these)\b[^.;!?]{0,40}?(?:n't|\bnot\b|\bnever|\bno\b"
     r"|\bout\b|reject|declin|refus"
     r"|turn(?:ed)? down|rul(?:ed|ing) out|drop|veto|discard|scrap)"
     r"|\b(?:turned|turn|shot|voted) (?:it|that|this|them|that one|this one|those)?\s?down\b"
@@ -87,22 +96,33 @@ def is_denied_again(shown: str, place: Found) -> bool:
     return bool(_DENIED_AGAIN.match(shown[place.end :]))
 
 
-def is_taken_back(shown: str, place: Found) -> bool:
-    """Return whether what stands around a value denies it, beyond the words right beside it."""
+def is_taken_back(shown: str, place: Found, question: str) -> bool:
+    """Return whether what stands around a value denies it, beyond the words right beside it.
+
+    Where the question asks what is disliked, saying so takes nothing back.
+    """
     before, after = shown[: place.start], shown[place.end :]
     clause = _CLAUSE_END.split(before)[-1]
     rest = _CLAUSE_END.split(after)[0]
+    asked = {m.group()[:3] for m in _FEELING.finditer(normal(question))}
+
+    def denied(m: re.Match[str]) -> bool:
+        return not (_FEELING.match(m.group()) and m.group()[:3] in asked)
+
     return bool(
         _TAKEN_BACK.search(after)
-        or _EASTERN_DENIAL.search(rest)
-        or _BEFORE_DENIAL.search(clause)
+        or any(map(denied, _EASTERN_DENIAL.finditer(rest)))
+        or any(map(denied, _BEFORE_DENIAL.finditer(clause)))
         or re.search(r"\b(?:certainly|definitely|absolutely|surely|of course) not\b", before)
     )
 
 
 def changes_after(shown: str, place: Found) -> bool:
     """Return whether a text tells of a change after a value, or of an older state."""
-    return bool(_CHANGE.search(shown[place.end :]))
+    after = shown[place.end :]
+    if (arrival := _ARRIVES.match(after)) is not None:
+        after = after[arrival.end() :]
+    return bool(_CHANGE.search(after) or _CONCEDED.search(_CLAUSE_END.split(after)[0]))
 
 
 def is_proposed(shown: str, place: Found, question: str) -> bool:

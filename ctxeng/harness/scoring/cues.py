@@ -26,6 +26,7 @@ _CONTRASTED = re.compile(
     r"|^no,|[^、。]{1,24}(?:では|じゃ)なく(?:て)?、?|[^,.]{1,24}(?:이|가) 아니[라고],?|[^,.]{1,24} ?(?:말고"
     r"|대신),?|(?:已经|也)?不是[^,。]{1,24}, ?(?:而)?是|从[^,。]{1,24}(?:换|改|变|搬|移|调|升|降)(?:到|成|为|至)了?"
 )
+_NO_NOUN = re.compile(r"\bno [a-z]+, (?!(?:no|not|nor|or)\b)(?=[a-z]+ )")
 _DENIED_AFTER = re.compile(
     r"^\W{0,3}(?:(?:(?:is|was|are|were|has been|have been|had been|got)(?:n't"
     r"| not)?\s(?:later |then |since |now )?)"
@@ -49,7 +50,7 @@ _HEDGE = re.compile(
     r"presumably|likely|supposedly|i assume|my guess|not certain|not entirely|can't be sure"
     r"|hard to say|"
     r"might have been|may have been|could have been|may be)\b"
-    r"|たぶん|おそらく|恐らく|多分|かもしれ|か、?または|と思い|と思う|はずです|でしょう|だろう|気がし|らしい|ようです|確か、?"
+    r"|たぶん|おそらく|恐らく|多分|かもしれ|か、?または|と思い|と思う|はずです|(?<!どう)(?<!いかが)でしょう|だろう|気がし|らしい|ようです|確か、?"
     r"|아마(?!존|추어|씨)|일지도|인지(?!도)|것 같|듯(?:합|해|하)|[일할] 거예요|[일할] ?걸요|추측|생각(?:해|합|됩)"
     r"|可能|也许|大概|或者|或许|好像|似乎|应该是|我猜|估计|大约|说不定|不确定",
 )
@@ -77,14 +78,18 @@ def is_negated(shown: str, start: int, end: int) -> bool:
     A denial that is over before the value begins does not count: "not A but B" asserts B.
     """
     before, after = _around(shown, start, end)
+    if shown[
+        start : start + 1
+    ].isdigit():  # "no retries, slowest answer 412": one "no" for one noun
+        before = _NO_NOUN.sub(" ", before)
     if before.endswith("~~") and after.startswith("~~"):  # struck out in Markdown
         return True
     return bool(_DENIAL.search(_CONTRASTED.sub(" ", before)) or _DENIED_AFTER.search(after))
 
 
-def hedges(text: str) -> bool:
-    """Return whether a text says that it is guessing."""
-    return bool(_HEDGE.search(text))
+def hedges(text: str, asked: str = "") -> bool:
+    """Return whether a text says that it is guessing, in words that the question does not quote."""
+    return any(m.group() not in asked for m in _HEDGE.finditer(text))
 
 
 def is_offered(shown: str, start: int, end: int) -> bool:

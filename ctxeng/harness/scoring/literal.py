@@ -58,6 +58,7 @@ def score_literal(
     answer: str,
     answerable: bool = True,
     language: str = "und",
+    extract: bool = False,
 ) -> LiteralVerdict:
     """Return the literal verdict on an answer.
 
@@ -65,6 +66,8 @@ def score_literal(
         expect: all groups must be met, each by any of its values.
         forbid: values a right answer does not assert.
         answerable: False: the only right answer is to abstain.
+        extract: the answer can only be a sentence of the session as it stands. One that holds no
+            word of the value is then no rewording of it.
     """
     text = answer.strip()
     verbose = is_verbose(text)
@@ -74,7 +77,7 @@ def score_literal(
         return _unanswerable(text, is_abstention(text), verbose)
     if not is_abstention(text) and _echoes(text, question, expect):
         return LiteralVerdict(verdict="fail", rule="echoes_question", verbose=verbose)
-    asked = Asked(question=question, kind=kind, expect=expect, forbid=forbid)
+    asked = Asked(question=question, kind=kind, expect=expect, forbid=forbid, extract=extract)
     return _against_values(text, asked, verbose)
 
 
@@ -86,12 +89,17 @@ def is_verbose(answer: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What was asked, and what a right answer holds and does not hold."""
+    """What was asked, and what a right answer holds and does not hold.
+
+    Args:
+        extract: the answer is a sentence of the session as it stands, never a rewording.
+    """
 
     question: str
     kind: str
     expect: Sequence[Sequence[str]]
     forbid: Sequence[str]
+    extract: bool = False
 
     @property
     def own(self) -> str:
@@ -119,9 +127,7 @@ def _against_values(text: str, asked: Asked, verbose: bool) -> LiteralVerdict:
             verbose=verbose,
         )
     missing = [group for group, met in zip(asked.expect, found.met, strict=True) if not met]
-    return _not_met(
-        text, missing, found.matched, kind=asked.kind, stale=bool(found.stale), verbose=verbose
-    )
+    return _not_met(text, missing, found, asked, verbose)
 
 
 def _unanswerable(text: str, abstained: bool, verbose: bool) -> LiteralVerdict:
@@ -161,7 +167,7 @@ def _doubt(text: str, asked: Asked, found: Places, verbose: bool) -> str | None:
         "forbidden_value_beside": lambda: bool(found.stale),
         "abstains_beside_value": lambda: is_abstention(text) and not abstains_in_part(own),
         "negation_near_value": lambda: denied and in_some_group(met, shown, cues.is_negated),
-        "hedged": lambda: cues.hedges(shown) and not cues.hedges(own),
+        "hedged": lambda: cues.hedges(shown, normal(asked.question)) and not cues.hedges(own),
         "one_of_several": lambda: in_some_group(met, shown, cues.is_offered),
         "answers_with_question": lambda: text.endswith(("?", "？")),
         "other_order": lambda: asked.kind == "order" and not in_order(met),
@@ -199,11 +205,15 @@ def _beside(text: str, asked: Asked, found: Places) -> str | None:
     shown = asides.without_clauses(shown, stale_places(shown, asked.kind, found), places)
     denied = asked.kind not in MAY_DENY and not cues.denies(asked.own)
     doubts: dict[str, Callable[[], bool]] = {
-        "taken_back": lambda: denied and any(asides.is_taken_back(shown, p) for p in places),
+        "taken_back": lambda: (
+            denied and any(asides.is_taken_back(shown, p, asked.question) for p in places)
+        ),
         "denied_again": lambda: any(asides.is_denied_again(shown, p) for p in places),
         "permitted": lambda: not denied and any(asides.is_permitted(shown, p) for p in places),
         "other_value_beside": lambda: rivals.other_value(values, text, asked.known),
-        "other_person_beside": lambda: rivals.other_person(text, asked.known, places),
+        "other_person_beside": lambda: rivals.other_person(
+            text, asked.question, asked.known, places
+        ),
         "change_after_value": lambda: (
             asked.kind != "order" and any(asides.changes_after(shown, p) for p in places)
         ),
@@ -223,41 +233,45 @@ def _beside(text: str, asked: Asked, found: Places) -> str | None:
 def _not_met(
     text: str,
     missing: Sequence[Sequence[str]],
-    matched: tuple[str, ...],
-    *,
-    kind: str,
-    stale: bool,
+    found: Places,
+    asked: Asked,
     verbose: bool,
 ) -> LiteralVerdict:
+    matched, stale = found.matched, bool(found.stale)
     if verbose:
         return LiteralVerdict(
             verdict="fail", rule="verbose_without_value", matched=matched, verbose=True, stale=stale
         )
     for group in missing:
-        rule = _plainly_missing(text, [value_of(value) for value in group], kind)
+        rule = _plainly_missing(text, [value_of(value) for value in group], asked)
         if rule is not None:
             return LiteralVerdict(verdict="fail", rule=rule, matched=matched, stale=stale)
     return LiteralVerdict(verdict="ambiguous", rule="partial_overlap", matched=matched, stale=stale)
 
 
-def _plainly_missing(text: str, values: Sequence[Value], kind: str) -> str | None:
+def _plainly_missing(text: str, values: Sequence[Value], asked: Asked) -> str | None:
     """Return the rule by which none of a group's values is in an answer, None where one may be."""
     said = content_words(text)
-    shares = any(content_words(v.text) & said for v in values)
+    plainly: dict[str, Callable[[], bool]] = {
+        "other_wording": lambda: (
+            asked.kind == "wording" and near_misses.is_other_wording(values, said)
+        ),
+        "says_nothing": lambda: near_misses.says_nothing(text),
+        "no_number": lambda: near_misses.counts_nothing(values, text),
+    }
+    rule = next((rule for rule, holds in plainly.items() if holds()), None)
+    if rule or near_misses.is_spelled_apart(values, text):
+        return rule
+    shares = near_misses.shares_words(values, said)
     if all(v.type in ("number", "date", "identifier") for v in values):
         open_date = shares and any(v.type == "date" for v in values)
-        if (open_date and not rivals.other_value(values, text, ())) or near_misses.is_spelled_apart(
-            values, text
-        ):
-            return None
-        return f"no_{values[0].type}"
-    if (
-        shares
-        or near_misses.may_paraphrase(values, text, kind)
-        or near_misses.is_spelled_apart(values, text)
-    ):
-        return None
-    return "no_overlap"
+        may_be = open_date and not rivals.other_value(values, text, ())
+        return None if may_be else f"no_{values[0].type}"
+    reworded = not asked.extract and near_misses.may_paraphrase(values, text, asked.kind)
+    if not shares and not reworded:
+        return "no_overlap"
+    much_else = near_misses.tells_of_more(values, said, content_words(asked.question))
+    return "tells_of_other" if asked.extract and much_else else None
 
 
 def _echoes(text: str, question: str, expect: Sequence[Sequence[str]]) -> bool:

@@ -6,12 +6,21 @@ import re
 from collections.abc import Sequence
 
 from ctxeng.harness.scoring.matching import Value
-from ctxeng.harness.scoring.text import normal, word_sizes
+from ctxeng.harness.scoring.quantities import quantities
+from ctxeng.harness.scoring.text import content_words, is_spaceless, normal, word_sizes
 
 SHORTEST_JOINED = 4
 _HAN = re.compile("[一-龥]")
 PARAPHRASE_WORDS = 4
-NAMED_KINDS = ("identifier", "number", "date", "list", "order")  # values that are named as they are
+WORDS_FOR_A_WORD, WORDS_MORE, PAIR = 2, 5, 0.5
+_COUNT = re.compile(r"\D{0,3}\d[\d,.]*\s?\w{0,6}")
+_EASTERN_NUMERAL = re.compile("[零〇一二三四五六七八九十百千万两半가-힣]")
+_QUESTION = re.compile(
+    r"\?$|(?:ます|です|でしょう|ません|ました)か[。.]?$|(?:どう|いかが)でしょう[。.]?$"
+)
+_SENTENCE = re.compile(r"[!?。]|\.(?=\s)")
+# Kinds whose values are named as they are.
+NAMED_KINDS = ("identifier", "number", "date", "list", "order")
 
 
 def is_spelled_apart(values: Sequence[Value], text: str) -> bool:
@@ -46,3 +55,60 @@ def may_paraphrase(values: Sequence[Value], text: str, kind: str) -> bool:
     if kind in NAMED_KINDS or spaced + spaceless / 3 < PARAPHRASE_WORDS:
         return False
     return not all(v.text[:1].isupper() or v.type != "text" for v in values)
+
+
+def shares_words(values: Sequence[Value], said: frozenset[str]) -> bool:
+    """Return whether a text holds a content word of some value."""
+    return any(content_words(v.text) & said for v in values)
+
+
+def tells_of_more(values: Sequence[Value], said: frozenset[str], asked: frozenset[str]) -> bool:
+    """Return whether an answer says far more than a value, and less than half of it.
+
+    A rewording is about as long as what it rewords; a sentence of much else leaves it out. Words of
+    the question do not count.
+    """
+    own = _size(said - asked)
+    words = [content_words(v.text) for v in values]
+    longest = max(map(_size, words), default=0.0)
+    return own > WORDS_FOR_A_WORD * longest + WORDS_MORE and all(
+        _size(one & said) < _size(one) / 2 for one in words
+    )
+
+
+def _size(words: frozenset[str]) -> float:
+    """Return how many words; pairs of letters where words have no borders overlap."""
+    return sum(PAIR if is_spaceless(word) else 1.0 for word in words)
+
+
+def counts_nothing(values: Sequence[Value], text: str) -> bool:
+    """Return whether values that count something (17席) meet none of their numbers in a text.
+
+    A numeral that may be another spelling of one (十七席, 열일곱 석) leaves it open.
+    """
+    if _EASTERN_NUMERAL.search(normal(text)):
+        return False
+    said = quantities(text)
+
+    def is_elsewhere(value: Value) -> bool:
+        counts = value.type == "text" and _COUNT.fullmatch(value.shown) is not None
+        own = {q.value for q in quantities(value.text)} if counts else set()
+        return bool(own) and own.isdisjoint(q.value for q in said)
+
+    return any(v.type == "text" for v in values) and all(
+        v.type == "number" or is_elsewhere(v) for v in values
+    )
+
+
+def is_other_wording(values: Sequence[Value], said: frozenset[str]) -> bool:
+    """Return whether a text holds less than half of the words that were asked for as they stand."""
+    words = [content_words(v.text) for v in values]
+    return all(own and len(own & said) < len(own) / 2 for own in words)
+
+
+def says_nothing(text: str) -> bool:
+    """Return whether an answer is but a question, or ends where it was to say something."""
+    shown = normal(text)
+    return shown.endswith(":") or (
+        _QUESTION.search(shown) is not None and _SENTENCE.search(shown[:-1]) is None
+    )

@@ -12,7 +12,7 @@ from ctxeng.harness.scoring.cues import is_negated
 from ctxeng.harness.scoring.matching import Found, Value
 from ctxeng.harness.scoring.moments import Moment, moments, same_moment
 from ctxeng.harness.scoring.quantities import Quantity, quantities, same_quantity
-from ctxeng.harness.scoring.text import cased, normal
+from ctxeng.harness.scoring.text import cased, is_spaceless, normal
 
 _EASTERN_PERSON = re.compile(
     r"[一-龥々ァ-ヴー]{1,6}(?:さん|くん|君|ちゃん|氏|様|先生|部長|課長)"
@@ -22,7 +22,8 @@ _EASTERN_PERSON = re.compile(
 )
 _TOPIC = re.compile(
     r"(?:^|[\s、。，,])(?P<ja>[一-龥々ァ-ヴー]{2,8})[はが](?=[^\s])|(?:^|[\s,.])(?P<ko>[가-힣]{1,5}?)(?:이는"
-    r"|이가|[은는가이])(?= )"
+    r"|이가|[은는가이])(?= (?!건 |것|곳|거|게 |때|날|데))(?<![라다자냐]는)"
+    r"|(?:건|것은|사람은) (?P<cleft>[가-힣]{2,4}?)이?(?:예요|에요|입니다|야|다)(?=[.!,\s]|$)"
 )
 _PLAIN_TOPICS = """
 그것 이것 저것 그건 그 이 저 답 정답 답변 것 건 우리 저희 제 당신 회의
@@ -44,7 +45,17 @@ wednesday thursday friday saturday sunday january february march april may june 
 september october november december what which who use using user assistant currently now
 """
 _NO_NAME = frozenset(_NO_NAMES.split())
+# Who speaks, before what is said: "- [anchor] Omar: ".
+_LABEL = re.compile(r"^(?:[-*•]\s+)?(?:\[[a-z]+\]\s+)?[^\W\d_][\w.'-]*(?: [A-Z][\w'-]*)?\s?:\s")
+_SOMEONE = re.compile(
+    r"\b(?:i|me|my|mine|you|your|yours|we|us|our|he|she|his|him|her|hers|they|their|them|who|whom|whose"
+    r"|someone|anyone|everyone|person|people|man|woman|guy|customer|user|client|owner|colleague)\b"
+)
 LONGEST_SMALL_WORD = 4
+# A number before a plural counts that: "27 runs" is no rival of "six days".
+_COUNTS = re.compile(
+    r"^\s(?!(?:is|was|has|this|plus|as|us|its|thus|less|always|perhaps|minus|times|bucks)\b)[a-z]{2,}s\b"
+)
 _SHAPES = ((re.compile(r"[^\W\d_]"), "A"), (re.compile(r"\d+"), "9"), (re.compile(r"A+"), "A"))
 _CODE = re.compile(
     r"[a-z]{1,6}[-_#]?\d{2,}(?:-[a-z0-9]+)?|\b\d+[a-z]\b|\bv?\d+\.\d+(?:\.\d+)*\b"
@@ -67,6 +78,7 @@ def _rivalled(value: Value, text: str, told: Sequence[str]) -> bool:
         numbers = [q for known in told for q in quantities(known)]
         return any(
             _comparable(wanted, q)
+            and not _counts_another(wanted, q, text)
             and not any(same_quantity(q, known) for known in numbers)
             and not is_negated(normal(text), q.start, q.end)
             for q in quantities(text)
@@ -89,6 +101,11 @@ def _comparable(wanted: Quantity, found: Quantity) -> bool:
     return not wanted.unit or not found.unit or same_quantity(
         Quantity(1.0, wanted.unit, 0, 0), Quantity(1.0, found.unit, 0, 0)
     )  # fmt: skip
+
+
+def _counts_another(wanted: Quantity, found: Quantity, text: str) -> bool:
+    """Return whether a number without a unit counts things, where one with a unit is expected."""
+    return bool(wanted.unit) and not found.unit and bool(_COUNTS.match(normal(text)[found.end :]))
 
 
 def _same_parts(wanted: Moment, found: Moment) -> bool:
@@ -124,8 +141,10 @@ def _shape(code: str) -> str:
     return "9.9" if re.fullmatch(r"9(?:\.9)+", shape) else shape
 
 
-def other_person(text: str, known: Iterable[str], values: Sequence[Found]) -> bool:
+def other_person(text: str, question: str, known: Iterable[str], values: Sequence[Found]) -> bool:
     """Return whether a text names someone, or makes something its subject, that is not known.
+
+    Who speaks, and where something is from, are no rivals in an answer to a question about no one.
 
     Args:
         known: the question and every value that the probe names.
@@ -133,15 +152,21 @@ def other_person(text: str, known: Iterable[str], values: Sequence[Found]) -> bo
     """
     told = normal(" ".join(known))
     shown = cased(text)
+    asks_of_someone = _names_someone(question)
+    label = _LABEL.match(shown)
+    spoken = label.end() if label and not asks_of_someone else 0
 
     def apart(m: re.Match[str]) -> bool:
         return not any(v.start < m.end() and m.start() < v.end for v in values)
 
-    names = (m for m in _NAME.finditer(shown) if apart(m))
+    names = (m for m in _NAME.finditer(shown, spoken) if apart(m))
     eastern = (m.group() for m in _EASTERN_PERSON.finditer(shown) if apart(m))
     topics = list(_TOPIC.finditer(normal(text)))
     return (
-        any(_unknown_name(shown, m, told) for m in names)
+        any(
+            _unknown_name(shown, m, told) and not _is_place(shown, m, asks_of_someone)
+            for m in names
+        )
         or any(normal(name) not in told for name in eastern)
         or (len(topics) > 1 and any(_new_topic(m, told) for m in topics if apart(m)))
     )
@@ -156,8 +181,26 @@ def _unknown_name(shown: str, m: re.Match[str], told: str) -> bool:
     return not opens or bool(_OPENS_AS_SUBJECT.match(shown[m.end() :]))
 
 
+def _names_someone(question: str) -> bool:
+    """Return whether a question is about someone; a script without capitals does not tell."""
+    shown = cased(question)
+    if is_spaceless(shown) or _SOMEONE.search(shown.casefold()):
+        return True
+    first = _NAME.match(shown)
+    names = _NAME.finditer(shown, first.end() if first else 0)
+    return any(m.group().casefold() not in _NO_NAME for m in names)
+
+
+def _is_place(shown: str, m: re.Match[str], asks_of_someone: bool) -> bool:
+    """Return whether a name stands as where something is: "in Oslo", "they come from Tartu"."""
+    if shown[m.end() :].startswith("'"):
+        return False
+    before = shown[: m.start()].casefold()
+    return before.endswith(" in ") or (not asks_of_someone and before.endswith(" from "))
+
+
 def _new_topic(m: re.Match[str], told: str) -> bool:
-    topic = m["ja"] or m["ko"]
+    topic = m["ja"] or m["ko"] or m["cleft"]
     return topic not in _PLAIN_TOPIC and topic not in told
 
 

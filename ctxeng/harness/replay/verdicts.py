@@ -18,8 +18,7 @@ from ctxeng.harness.replay.plan import Readers, content_key
 from ctxeng.harness.scoring.judge import JudgeVerdict, judge_request, parse_verdict
 from ctxeng.harness.scoring.literal import LiteralVerdict, score_literal
 from ctxeng.harness.scoring.outcome import Outcome, outcome_of
-
-QUOTES = "offline"  # the model that answers and summarises in sentences of the session
+from ctxeng.models import OFFLINE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,7 @@ def only_extracts(models: Mapping[str, Any]) -> bool:
         models: the experiment's models by role.
     """
     roles = (models.get("reader"), models.get("summariser"))
-    return all(name == QUOTES for name in (*roles, models.get("distiller") or QUOTES))
+    return all(name == OFFLINE for name in (*roles, models.get("distiller") or OFFLINE))
 
 
 def audited(probe: Probe, *, arm: str, share: float, seed: int) -> bool:

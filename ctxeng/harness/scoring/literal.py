@@ -27,6 +27,9 @@ from ctxeng.harness.scoring.text import content_words, normal, word_sizes
 Verdict = Literal["pass", "fail", "ambiguous"]
 
 VERBOSE_WORDS = 90
+# A probe's value is said in its evidence alone, so that a sentence quoted with it is the statement:
+# whom and what else that names takes nothing back. Who said it is a name, said in many places.
+OF_ANOTHER = ("other_value_beside", "other_person_beside", "change_after_value")
 MAY_DENY = ("rejection", "constraint", "wording")  # a right answer may itself say "not"
 _NO_WORDS = ".!?…-"
 
@@ -67,7 +70,7 @@ def score_literal(
         forbid: values a right answer does not assert.
         answerable: False: the only right answer is to abstain.
         extract: the answer can only be a sentence of the session as it stands. One that holds no
-            word of the value is then no rewording of it.
+            word of the value is then no rewording of it; one that holds the value is its statement.
     """
     text = answer.strip()
     verbose = is_verbose(text)
@@ -227,7 +230,8 @@ def _beside(text: str, asked: Asked, found: Places) -> str | None:
         ),
         "other_order": lambda: asked.kind == "order" and asides.is_reordered(shown, met),
     }
-    return next((rule for rule, holds in doubts.items() if holds()), None)
+    told = OF_ANOTHER if asked.extract and asked.kind != "speaker" else ()
+    return next((rule for rule, holds in doubts.items() if rule not in told and holds()), None)
 
 
 def _not_met(
@@ -251,16 +255,16 @@ def _not_met(
 
 def _plainly_missing(text: str, values: Sequence[Value], asked: Asked) -> str | None:
     """Return the rule by which none of a group's values is in an answer, None where one may be."""
-    said = content_words(text)
+    said, may_count = content_words(text), near_misses.may_count(values, text)
     plainly: dict[str, Callable[[], bool]] = {
         "other_wording": lambda: (
             asked.kind == "wording" and near_misses.is_other_wording(values, said)
         ),
         "says_nothing": lambda: near_misses.says_nothing(text),
-        "no_number": lambda: near_misses.counts_nothing(values, text),
+        "no_number": lambda: not may_count and near_misses.counts_nothing(values, text),
     }
     rule = next((rule for rule, holds in plainly.items() if holds()), None)
-    if rule or near_misses.is_spelled_apart(values, text):
+    if rule or may_count or near_misses.is_spelled_apart(values, text):
         return rule
     shares = near_misses.shares_words(values, said)
     if all(v.type in ("number", "date", "identifier") for v in values):

@@ -14,7 +14,10 @@ _HAN = re.compile("[一-龥]")
 PARAPHRASE_WORDS = 4
 WORDS_FOR_A_WORD, WORDS_MORE, PAIR = 2, 5, 0.5
 _COUNT = re.compile(r"\D{0,3}\d[\d,.]*\s?\w{0,6}")
-_EASTERN_NUMERAL = re.compile("[零〇一二三四五六七八九十百千万两半가-힣]")
+_EASTERN_NUMERAL = re.compile(
+    "[零〇一二三四五六七八九十百千万两半]|열|스물|서른|마흔|쉰|예순|일흔|여든|아흔"
+    "|[일이삼사오육칠팔구십백천만]{2}|(?:한|두|세|네|다섯|여섯|일곱|여덟|아홉) ?[가-힣]"
+)
 _QUESTION = re.compile(
     r"\?$|(?:ます|です|でしょう|ません|ました)か[。.]?$|(?:どう|いかが)でしょう[。.]?$"
 )
@@ -81,23 +84,32 @@ def _size(words: frozenset[str]) -> float:
     return sum(PAIR if is_spaceless(word) else 1.0 for word in words)
 
 
-def counts_nothing(values: Sequence[Value], text: str) -> bool:
-    """Return whether values that count something (17席) meet none of their numbers in a text.
-
-    A numeral that may be another spelling of one (十七席, 열일곱 석) leaves it open.
-    """
-    if _EASTERN_NUMERAL.search(normal(text)):
+def may_count(values: Sequence[Value], text: str) -> bool:
+    """Return whether a numeral that is not read may be a value's that counts: 十七席, 열일곱 석."""
+    if not any(_is_count(v) for v in values):
         return False
+    read = [(q.start, q.end) for q in quantities(text)]
+    return any(
+        not any(start <= m.start() < end for start, end in read)
+        for m in _EASTERN_NUMERAL.finditer(normal(text))
+    )
+
+
+def counts_nothing(values: Sequence[Value], text: str) -> bool:
+    """Return whether values that count something (17席) meet none of their numbers in a text."""
     said = quantities(text)
 
     def is_elsewhere(value: Value) -> bool:
-        counts = value.type == "text" and _COUNT.fullmatch(value.shown) is not None
-        own = {q.value for q in quantities(value.text)} if counts else set()
+        own = {q.value for q in quantities(value.text)} if _is_count(value) else set()
         return bool(own) and own.isdisjoint(q.value for q in said)
 
     return any(v.type == "text" for v in values) and all(
         v.type == "number" or is_elsewhere(v) for v in values
     )
+
+
+def _is_count(value: Value) -> bool:
+    return value.type == "text" and _COUNT.fullmatch(value.shown) is not None
 
 
 def is_other_wording(values: Sequence[Value], said: frozenset[str]) -> bool:

@@ -36,6 +36,8 @@ _OPENS_AS_SUBJECT = re.compile(
     r"|does|did|will|can"
     r"|went|got|made|gave|took|chose|and|[a-z]+ed)\b)"
 )
+# Beside a question about someone: "Dana: tea", "Tom drinks tea".
+_OPENS_AS_SOMEONE = re.compile(r"^(?:\s?:\s|\s[a-z]+s\b)")
 _NO_NAMES = """
 i it the you we they he she that this these those there a an in on at by for from to of
 and or but so as my your our his her their its yes no not part project team option plan
@@ -43,6 +45,7 @@ because since both all
 only each with without after before when while if then first second third last next monday tuesday
 wednesday thursday friday saturday sunday january february march april may june july august
 september october november december what which who use using user assistant currently now
+answer final reply response result note summary
 """
 _NO_NAME = frozenset(_NO_NAMES.split())
 # Who speaks, before what is said: "- [anchor] Omar: ".
@@ -164,7 +167,8 @@ def other_person(text: str, question: str, known: Iterable[str], values: Sequenc
     topics = list(_TOPIC.finditer(normal(text)))
     return (
         any(
-            _unknown_name(shown, m, told) and not _is_place(shown, m, asks_of_someone)
+            _unknown_name(shown, m, told, asks_of_someone)
+            and not _is_place(shown, m, asks_of_someone)
             for m in names
         )
         or any(normal(name) not in told for name in eastern)
@@ -172,13 +176,15 @@ def other_person(text: str, question: str, known: Iterable[str], values: Sequenc
     )
 
 
-def _unknown_name(shown: str, m: re.Match[str], told: str) -> bool:
+def _unknown_name(shown: str, m: re.Match[str], told: str, asks_of_someone: bool) -> bool:
     name = m.group().casefold()
     if name in _NO_NAME or re.search(rf"\b{name}", told):
         return False
     before = shown[: m.start()].rstrip(" \"'*`(-")
     opens = not before or before[-1] in ".!?:;\n" or before.endswith(("。", "！", "？"))
-    return not opens or bool(_OPENS_AS_SUBJECT.match(shown[m.end() :]))
+    rest = shown[m.end() :]
+    acts = asks_of_someone and _OPENS_AS_SOMEONE.match(rest)
+    return not opens or bool(acts or _OPENS_AS_SUBJECT.match(rest))
 
 
 def _names_someone(question: str) -> bool:

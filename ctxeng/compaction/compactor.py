@@ -87,16 +87,16 @@ class Compactor:
         Raises:
             LimitReached: the client's limit on calls or money; nothing half-done is left.
         """
-        if not self._settings.compacts:
+        steps = [(kind, step) for kind, step in self._steps(attempt) if kind in kinds]
+        if not (self._settings.compacts and steps):
             return CompactionReport(skipped="no compaction in this strategy")
         state = await self._reader.load(conversation_id)
         if state.conversation.keep_raw:
             return CompactionReport(skipped="keep_raw")
         written: list[Artifact] = []
         failures: list[CompactionFailure] = []
-        for kind, step in self._steps(attempt):
-            if kind in kinds:
-                state = await self._drain(kind, step, state, written, failures)
+        for kind, step in steps:
+            state = await self._drain(kind, step, state, written, failures)
         return CompactionReport(written=tuple(written), failures=tuple(failures))
 
     async def reprocess(

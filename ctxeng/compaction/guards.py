@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from typing import Literal
 
 from ctxeng.core.errors import CompactionFailed
@@ -47,15 +49,14 @@ def check_summary(text: str, source: str, *, counter: TokenCounter, room_tokens:
 
 def script_of(text: str) -> Script:
     """Return the script most letters are in; Japanese is ``kana`` as soon as a tenth is."""
-    counts: dict[Script, int] = {}
-    for character in text:
+    counts: Counter[Script] = Counter()
+    for character, number in Counter(text).items():
         if character.isalpha():
-            script = _script(character)
-            counts[script] = counts.get(script, 0) + 1
-    total = sum(counts.values())
+            counts[_script(character)] += number
+    total = counts.total()
     if not total:
         return "none"
-    if counts.get("kana", 0) >= total * 0.1:
+    if counts["kana"] >= total * 0.1:
         return "kana"
     return max(counts, key=lambda script: counts[script])
 
@@ -66,6 +67,7 @@ def drifted(summary: str, sources: Sequence[str]) -> bool:
     return source not in ("none", "other") and script_of(summary) not in (source, "none")
 
 
+@cache
 def _script(character: str) -> Script:
     name = unicodedata.name(character, "")
     return next((script for prefix, script in _SCRIPTS if name.startswith(prefix)), "other")

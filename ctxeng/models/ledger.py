@@ -226,14 +226,17 @@ class Ledger:
 
     def forget_subjects(self, subjects: list[str]) -> int:
         """Remove every call that holds the words of the subjects; return how many there were."""
-        marks = ", ".join("?" * len(subjects))
-        with self._lock:
-            rows = self._connection.execute(
-                f"SELECT DISTINCT key FROM subjects WHERE subject IN ({marks})", subjects
-            ).fetchall()
-        removed = self.forget([row[0] for row in rows])
-        with self._lock:
-            self._connection.execute(f"DELETE FROM subjects WHERE subject IN ({marks})", subjects)
+        chosen = "SELECT {} FROM subjects WHERE subject IN (SELECT value FROM json_each(?))"
+        names = (json.dumps(subjects),)
+        with self._lock, self._transaction():
+            before = self._connection.total_changes
+            self._connection.execute(
+                f"DELETE FROM calls WHERE key IN ({chosen.format('key')})", names
+            )
+            removed = self._connection.total_changes - before
+            self._connection.execute(
+                f"DELETE FROM subjects WHERE subject IN ({chosen.format('subject')})", names
+            )
         return removed
 
     def answers(self) -> Iterator[tuple[str, str]]:
@@ -264,12 +267,17 @@ class Ledger:
             rows = self._connection.execute(
                 "SELECT * FROM calls WHERE response IS NOT NULL ORDER BY key"
             ).fetchall()
+            concerns = self._connection.execute("SELECT subject, key FROM subjects").fetchall()
         kept = [row for row in rows if keys is None or row[0] in keys]
         target = Ledger.open(path)
+        written = {row[0] for row in kept}
         with target._transaction():
             marks = ", ".join("?" * len(kept[0])) if kept else ""
             if kept:
                 target._connection.executemany(f"INSERT INTO calls VALUES ({marks})", kept)
+            target._connection.executemany(
+                "INSERT INTO subjects VALUES (?, ?)", [c for c in concerns if c[1] in written]
+            )
         target._connection.execute("PRAGMA journal_mode=DELETE")
         target.close()
         return len(kept)

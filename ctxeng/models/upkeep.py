@@ -105,6 +105,7 @@ def prune(
                 "DELETE FROM calls WHERE sent_at <= ? AND (? IS NULL OR model = ?)",
                 (cut, model, model),
             )
+        _drop_orphans(connection)
         connection.execute("VACUUM")
         while max_bytes is not None and _bytes(connection) > max_bytes and _count(connection):
             _drop_oldest(connection, share=1 - max_bytes / _bytes(connection))
@@ -132,6 +133,11 @@ def merge(path: Path, others: list[Path]) -> int:
                 "ON CONFLICT (key) DO UPDATE SET response = excluded.response, "
                 "answered_at = excluded.answered_at WHERE calls.response IS NULL"
             )
+            if _names_subjects(connection):
+                connection.execute(
+                    "INSERT OR IGNORE INTO subjects SELECT theirs.* FROM other.subjects AS theirs "
+                    "JOIN calls USING (key)"
+                )
             connection.execute("DETACH other")
         return _answered(connection) - before
 
@@ -159,6 +165,24 @@ def _same_version(connection: sqlite3.Connection, other: Path) -> None:
         raise InputError(f"ledger version must be {SCHEMA_VERSION}, got {got} ({other}).")
 
 
+def _names_subjects(connection: sqlite3.Connection) -> bool:
+    """Return whether the other ledger notes whose words a call holds; files from CI may not."""
+    return (
+        connection.execute("SELECT 1 FROM other.sqlite_master WHERE name = 'subjects'").fetchone()
+        is not None
+    )
+
+
+def _drop_orphans(connection: sqlite3.Connection) -> None:
+    """Remove what is noted of calls that are gone: subjects, failures, batches that ended."""
+    for table in ("subjects", "failed_calls"):
+        connection.execute(f"DELETE FROM {table} WHERE key NOT IN (SELECT key FROM calls)")
+    connection.execute(
+        "DELETE FROM waves WHERE done AND NOT EXISTS (SELECT 1 FROM json_each(waves.keys) "
+        "JOIN calls ON calls.key = json_each.value)"
+    )
+
+
 def _drop_oldest(connection: sqlite3.Connection, *, share: float) -> None:
     """Remove at least one call, and about the given share of all, the oldest first."""
     number = max(1, int(_count(connection) * share))
@@ -166,6 +190,7 @@ def _drop_oldest(connection: sqlite3.Connection, *, share: float) -> None:
         "DELETE FROM calls WHERE key IN (SELECT key FROM calls ORDER BY sent_at, key LIMIT ?)",
         (number,),
     )
+    _drop_orphans(connection)
     connection.execute("VACUUM")
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from ctxeng.core.calls import ModelResponse, Usage
-from ctxeng.core.errors import InputError
+from ctxeng.core.errors import InputError, ModelError
 from ctxeng.models import Ledger
+from ctxeng.models.ledger import Wave
 from ctxeng.models.upkeep import export, held, merge, prune
 from tests.support.calls import HAIKU, request
 
@@ -153,3 +154,64 @@ def test_a_ledger_in_use_can_be_merged_into(tmp_path: Path) -> None:
     reading.execute("SELECT count(*) FROM calls").fetchone()
     assert merge(mine, [theirs]) == 1
     reading.close()
+
+
+def concerned(path: Path) -> list[tuple[str, str]]:
+    with sqlite3.connect(path) as connection:
+        return connection.execute("SELECT subject, key FROM subjects ORDER BY 1, 2").fetchall()
+
+
+def about(path: Path, *subjects: tuple[str, str]) -> Path:
+    """Note whose words the calls of a ledger hold: subject, key."""
+    ledger = Ledger.open(path)
+    for subject, key in subjects:
+        ledger.concerns(key, subject)
+    ledger.close()
+    return path
+
+
+def test_a_user_is_forgotten_wherever_his_calls_were_carried(tmp_path: Path) -> None:
+    """Export and merge carry whose words a call holds, so that deleting him finds them there."""
+    path = about(
+        filled(tmp_path / "l.sqlite", ("a", HAIKU, 1), ("b", HAIKU, 1), ("c", HAIKU, 1)),
+        ("ann", "a"), ("ann", "b"), ("bob", "b"), ("bob", "c"),
+    )  # fmt: skip
+    assert export(path, tmp_path / "out.sqlite", keys={"a", "c"}) == 2
+    assert concerned(tmp_path / "out.sqlite") == [("ann", "a"), ("bob", "c")]
+    target = filled(tmp_path / "ci.sqlite", ("d", HAIKU, 1))
+    assert merge(target, [tmp_path / "out.sqlite"]) == 2
+    ledger = Ledger.open(target)
+    assert ledger.forget_subjects(["ann", "somebody else"]) == 1
+    ledger.close()
+    assert keys(target) == ["c", "d"]
+    assert concerned(target) == [("bob", "c")]
+
+
+def test_a_file_that_notes_no_subjects_merges_all_the_same(tmp_path: Path) -> None:
+    """Ledgers carried from before they were noted hold calls only."""
+    other = filled(tmp_path / "old.sqlite", ("a", HAIKU, 1))
+    with sqlite3.connect(other) as connection:
+        connection.execute("DROP TABLE subjects")
+    assert merge(tmp_path / "l.sqlite", [other]) == 1
+    assert keys(tmp_path / "l.sqlite") == ["a"]
+
+
+def test_pruning_takes_what_was_noted_of_the_calls_that_go(tmp_path: Path) -> None:
+    """Subjects, failures and ended batches of a pruned call go; those of the others stay."""
+    path = about(
+        filled(tmp_path / "l.sqlite", ("a", HAIKU, 10), ("b", HAIKU, 1)), ("ann", "a"), ("ann", "b")
+    )
+    ledger = Ledger.open(path)
+    for key in "ab":
+        ledger.failed(key, ModelError("overloaded"))
+        ledger.wave_opened(Wave(name=f"w{key}", sent_at=NOW, keys=(key,)))
+        ledger.wave_done(f"w{key}")
+    ledger.wave_opened(Wave(name="open", sent_at=NOW, keys=("a",)))
+    ledger.close()
+    assert prune(path, older_than_days=9, now=NOW) == 1
+    assert concerned(path) == [("ann", "b")]
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT key FROM failed_calls").fetchall() == [("b",)]
+        assert connection.execute("SELECT wave FROM waves ORDER BY 1").fetchall() == [
+            ("open",), ("wb",),
+        ]  # fmt: skip

@@ -18,6 +18,8 @@ from markupsafe import Markup
 
 from ctxeng.harness.reports import charts
 from ctxeng.harness.reports.beside import Beside
+from ctxeng.harness.reports.cache import run_cache
+from ctxeng.harness.reports.economics import Grid
 from ctxeng.harness.reports.embedded import embed
 from ctxeng.harness.reports.faults import LIMIT, faults
 from ctxeng.harness.reports.losses import stages_of
@@ -25,6 +27,7 @@ from ctxeng.harness.reports.recall import ALL
 from ctxeng.harness.reports.summary import Summary
 from ctxeng.harness.reports.sweep import front_of
 from ctxeng.harness.results.run_folder import RunFolder
+from ctxeng.models import OFFLINE
 
 HTML_NAME = "report.html"
 MAX_BYTES = 5_000_000
@@ -61,6 +64,7 @@ def _shown(run: RunFolder, summary: Summary, beside: Beside) -> dict[str, Any]:
     return {
         "s": summary,
         "beside": beside,
+        "money_grids": [*_cache_grids(run), *beside.economics],
         "all": ALL,
         "reference": summary.manifest["reference_arm"],
         "charts": charts,
@@ -74,6 +78,12 @@ def _shown(run: RunFolder, summary: Summary, beside: Beside) -> dict[str, Any]:
         "style_hash": _hash(style),
         "script_hash": _hash(script),
     }
+
+
+def _cache_grids(run: RunFolder) -> list[Grid]:
+    """Return the table of the reader's prompt cache, where the reader has one."""
+    reader = run.manifest()["experiment"]["models"]["reader"]
+    return [] if reader in (OFFLINE, "none") else [run_cache(run)]
 
 
 @cache

@@ -15,6 +15,7 @@ import pytest
 
 from ctxeng.harness.reports import html
 from ctxeng.harness.reports.beside import Beside
+from ctxeng.harness.reports.cache import run_cache
 from ctxeng.harness.reports.embedded import Embedded, embed, pack
 from ctxeng.harness.reports.html import MAX_BYTES, render
 from ctxeng.harness.reports.summary import Summary, summarise
@@ -124,6 +125,26 @@ def test_what_is_given_beside_is_shown(page: str) -> None:
     assert "USD per 1,000 turns" in page and "1.25" in page
     assert '<polyline class="front"' in page
     assert "cannot separate episodes from roomy" in page
+
+
+def test_the_cache_as_foretold_stands_beside_the_cache_as_billed(page: str, run: RunFolder) -> None:
+    """One row an arm, as the run's own table has it; a reader without a cache has no such table."""
+    grid = run_cache(run)
+    table = part(page, grid.title, "</table>")
+    assert [
+        re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", line) for line in table.split("<tr>")[2:]
+    ] == [list(row) for row in grid.rows]
+    assert grid.rows
+
+
+def test_a_reader_without_a_cache_has_no_table_of_it(
+    run: RunFolder, summary: Summary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The offline model caches nothing, so nothing is foretold."""
+    manifest = run.manifest()
+    manifest["experiment"]["models"]["reader"] = "offline"
+    monkeypatch.setattr(RunFolder, "manifest", lambda _: manifest)
+    assert "foretold by the rules" not in render(run, summary, Beside())
 
 
 def test_errors_are_listed_together_with_an_example(page: str) -> None:

@@ -10,6 +10,7 @@ COMMANDS = (
     "workspace_commands",
     "probe_commands",
     "score_commands",
+    "judge_commands",
     "run_commands",
     "ledger_commands",
     "economics_commands",

@@ -54,6 +54,7 @@ from ctxeng.harness.replay.plan import (
 from ctxeng.harness.replay.recording import RecordingClient
 from ctxeng.harness.replay.rescoring import rescored
 from ctxeng.harness.replay.runner import Progress, Rows, replay, unit_names
+from ctxeng.harness.replay.verdicts import only_extracts
 from ctxeng.harness.results.run_folder import RunFolder, check_writable, write_run
 from ctxeng.harness.sessions.io import content_hash
 from ctxeng.models import (
@@ -434,6 +435,7 @@ def _readers(prepared: Prepared, client: ModelClient) -> Readers:
         judge_model=models.judge,
         judge_system=judge.text,
         judge_prompt_id=judge.name,
+        extract=only_extracts(models.model_dump()),
         extra=models.extra,
     )
 

@@ -18,6 +18,7 @@ from ctxeng.harness.replay.paraphrasing import paraphrase_rows
 from ctxeng.harness.replay.plan import Readers
 from ctxeng.harness.replay.recording import RecordingClient
 from ctxeng.harness.replay.rescoring import Rescored, rescored
+from ctxeng.harness.replay.verdicts import only_extracts
 from ctxeng.harness.results.run_folder import RunFolder, check_writable, write_run
 from ctxeng.harness.results.tables import Row
 from ctxeng.models import CacheMode, Delivery, Ledger, Limits, open_client
@@ -87,7 +88,7 @@ async def rejudge_run(run: RunFolder, options: JudgeOptions) -> tuple[RunFolder,
                 )
                 stored = replace(stored, tables={**stored.tables, "paraphrases": told}, _made={})
             prompt = judge_prompt(models.get("judge_prompt"), options.workspace)
-            found = await rescored(stored, _judging(client, judge, prompt, extra))
+            found = await rescored(stored, _judging(client, judge, prompt, models))
     finally:
         ledger.close()
     changed = {"judge": judge, "artifact_judge": options.artifact_judge or NOBODY}
@@ -96,7 +97,7 @@ async def rejudge_run(run: RunFolder, options: JudgeOptions) -> tuple[RunFolder,
 
 
 def _judging(
-    client: RecordingClient, judge: str, prompt: Prompt, extra: Mapping[str, Mapping[str, Any]]
+    client: RecordingClient, judge: str, prompt: Prompt, models: Mapping[str, Any]
 ) -> Readers:
     return Readers(
         reader=None,
@@ -108,7 +109,8 @@ def _judging(
         judge_model=judge,
         judge_system=prompt.text,
         judge_prompt_id=prompt.name,
-        extra=extra,
+        extract=only_extracts(models),
+        extra=models.get("extra", {}),
     )
 
 

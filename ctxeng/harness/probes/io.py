@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from ctxeng.core.errors import DatasetError
 from ctxeng.core.messages import Session
+from ctxeng.harness.probes.freezing import thaw_fault
 from ctxeng.harness.probes.model import Probe, ProbeKind, Span
 from ctxeng.harness.sessions.io import atomic_file, encode
 from ctxeng.harness.sessions.text import json_fault, lines, open_utf8, parse_json
@@ -97,6 +98,13 @@ def read_probes(path: Path) -> list[Probe]:
     return probes
 
 
+def probe_lines(path: Path) -> dict[str, int]:
+    """Return for each probe id of a readable file the line it stands in, from 1."""
+    with open_utf8(path) as stream:
+        numbered = [(n, line) for n, line in lines(stream) if line.strip()]
+    return {parse_json(line)["id"]: number for number, line in numbered}
+
+
 def check_against(probes: Iterable[Probe], sessions: Sequence[Session]) -> None:
     """Check that every probe names a session and seqs that exist.
 
@@ -173,7 +181,11 @@ def _read_line(line: bytes) -> tuple[list[str], Probe | None]:
         got = f"{line[:40]!r} ({json_fault(error)})"
         return [f"a line must be JSON in UTF-8, got {got}. Mend the line."], None
     faults = faults_of(record)
-    return faults, None if faults else probe_from(record)
+    if faults:
+        return faults, None
+    probe = probe_from(record)
+    changed = thaw_fault(probe)
+    return [changed] if changed else [], probe
 
 
 def _value_faults(record: Mapping[str, Any]) -> list[str]:

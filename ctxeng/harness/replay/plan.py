@@ -47,7 +47,11 @@ DistillerFactory = Callable[[Arm, ModelClient], Distiller]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readers:
-    """Who answers and who judges; ``reader`` None runs in-context recall only."""
+    """Who answers and who judges; ``reader`` None runs in-context recall only.
+
+    Args:
+        extract: reader and writers quote sentences of the session as they stand, and never reword.
+    """
 
     reader: ModelClient | None
     reader_model: str
@@ -58,6 +62,7 @@ class Readers:
     judge_model: str
     judge_system: str
     judge_prompt_id: str
+    extract: bool = False
     extra: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 

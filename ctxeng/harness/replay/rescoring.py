@@ -21,7 +21,7 @@ from ctxeng.harness.replay.asking import Answered
 from ctxeng.harness.replay.cells import score_columns, stage_of
 from ctxeng.harness.replay.plan import Readers
 from ctxeng.harness.replay.unit import visible_at
-from ctxeng.harness.replay.verdicts import Scored, audited, score, with_judge
+from ctxeng.harness.replay.verdicts import Scored, audited, only_extracts, score, with_judge
 from ctxeng.harness.results.tables import Row
 from ctxeng.harness.scoring.judge import JudgeVerdict
 
@@ -109,7 +109,8 @@ async def _score(
     )
     if readers is None:
         judge = JudgeVerdict(verdict=cell["judge_verdict"]) if cell["judge_verdict"] else None
-        found = with_judge(probe, cell["answer"], judge, audit=audit)
+        extract = only_extracts(experiment["models"])
+        found = with_judge(probe, cell["answer"], judge, audit=audit, extract=extract)
         return replace(found, error=cell["error"])
     said = stored.messages.get(cell["session_id"], ())
     seen = [m.timestamp for m in said if m.timestamp and (not context or m.seq <= context.as_of)]

@@ -6,7 +6,9 @@ outcome: it estimates how often the literal rules are wrong.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ctxeng.core.calls import ModelClient, ModelRequest
 from ctxeng.core.errors import LimitReached, ModelError
@@ -16,6 +18,7 @@ from ctxeng.harness.replay.plan import Readers, content_key
 from ctxeng.harness.scoring.judge import JudgeVerdict, judge_request, parse_verdict
 from ctxeng.harness.scoring.literal import LiteralVerdict, score_literal
 from ctxeng.harness.scoring.outcome import Outcome, outcome_of
+from ctxeng.models import OFFLINE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,19 @@ class Scored:
     audited: bool = False
     answer: str | None = None
     error: str | None = None
+
+
+def only_extracts(models: Mapping[str, Any]) -> bool:
+    """Return whether nobody in a run can reword what was said.
+
+    The offline model quotes sentences as they stand; one other writer, and a quotation of its
+    summary may be a rewording.
+
+    Args:
+        models: the experiment's models by role.
+    """
+    roles = (models.get("reader"), models.get("summariser"))
+    return all(name == OFFLINE for name in (*roles, models.get("distiller") or OFFLINE))
 
 
 def audited(probe: Probe, *, arm: str, share: float, seed: int) -> bool:
@@ -69,7 +85,7 @@ async def _score_text(
     audit: bool,
     replicate: int,
 ) -> Scored:
-    scored = with_judge(probe, text, None, audit=audit)
+    scored = with_judge(probe, text, None, audit=audit, extract=readers.extract)
     assert scored.literal is not None
     if readers.judge is None or not (scored.literal.verdict == "ambiguous" or audit):
         return scored
@@ -84,10 +100,13 @@ async def _score_text(
         extra=readers.extra.get("judge", {}),
     )
     judge, error = await _ask_judge(readers.judge, request)
-    return replace(with_judge(probe, text, judge, audit=audit), error=error)
+    judged = with_judge(probe, text, judge, audit=audit, extract=readers.extract)
+    return replace(judged, error=error)
 
 
-def with_judge(probe: Probe, text: str, judge: JudgeVerdict | None, *, audit: bool) -> Scored:
+def with_judge(
+    probe: Probe, text: str, judge: JudgeVerdict | None, *, audit: bool, extract: bool = False
+) -> Scored:
     """Return the outcome of an answer, given what a judge said of it (None: was not asked)."""
     literal = score_literal(
         question=probe.question,
@@ -97,6 +116,7 @@ def with_judge(probe: Probe, text: str, judge: JudgeVerdict | None, *, audit: bo
         answer=text,
         answerable=probe.answerable,
         language=probe.language,
+        extract=extract,
     )
     decided = outcome_of(probe, literal, judge)
     return Scored(

@@ -10,12 +10,14 @@ from typing import Any, get_args
 from ctxeng.harness.attribution.drift import stored_rounds, stored_wordings
 from ctxeng.harness.attribution.position import BUCKETS
 from ctxeng.harness.reports.activity import Activity, activities
+from ctxeng.harness.reports.answerers import answerer_notices
 from ctxeng.harness.reports.drift import DriftRow, drift_rows
 from ctxeng.harness.reports.losses import LossRow, loss_rows
 from ctxeng.harness.reports.noise import NoiseRow, RetentionRow, noise_rows, retention_rows
 from ctxeng.harness.reports.recall import ALL, RecallRow, grouped_rows, recall_rows
 from ctxeng.harness.results.aggregates import (
     Grouping,
+    answer_counts,
     arm_means,
     artifact_counts,
     guessed_probes,
@@ -117,6 +119,7 @@ def summarise(run: RunFolder) -> Summary:
         prepare(connection)
         counted = {name: session_counts(connection, name) for name in get_args(Grouping)}
         tallied = tally(connection)
+        answers = answer_counts(connection)
         guessed = guessed_probes(connection, limit=MAX_GUESSED)
         activity = activities(
             arm_means(connection),
@@ -145,7 +148,7 @@ def summarise(run: RunFolder) -> Summary:
         loss_rows=tuple(loss_rows(tallied, names)),
         drift=tuple(drift_rows(rounds, wordings, names)),
         costs=tuple(costs),
-        notices=tuple(_notices(manifest, activity, recall, tallied)),
+        notices=tuple(_notices(manifest, activity, recall, tallied, answers)),
         retention=tuple(retention_rows(run, measured)),
         noise=tuple(noise_rows(run, measured)),
     )
@@ -198,6 +201,7 @@ def _notices(
     activity: Sequence[Activity],
     recall: Sequence[RecallRow],
     tallied: Sequence[Mapping[str, Any]],
+    answers: Sequence[Mapping[str, Any]],
 ) -> list[str]:
     notices = [OFFLINE_NOTICE] if manifest["is_offline"] else []
     idle = [row.arm for row in activity if row.is_idle]
@@ -207,6 +211,7 @@ def _notices(
     notices += _control_notices(manifest, recall)
     if manifest["counts"]["sessions"] == 1:
         notices.append("One session: no interval between sessions can be given.")
+    notices += answerer_notices(answers)
     thin = _thin_buckets(manifest, recall)
     if thin:
         notices.append(f"Too few probes for a claim (under {MIN_PROBES}): {', '.join(thin)}.")

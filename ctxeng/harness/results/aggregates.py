@@ -93,6 +93,28 @@ def tally(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     )
 
 
+def answer_counts(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """Return by arm how its answers are alike; cells without an answer are left out.
+
+    Columns: arm, n (answers), words (the most frequent answer, lower case), same (how often it was
+    given), long (far longer than an answer), echoed (answers that only repeat the question).
+    """
+    return rows(
+        connection,
+        """
+        WITH answers AS (
+          SELECT arm, lower(trim(answer)) AS words, count(*) AS n,
+                 count(*) FILTER (WHERE cells."verbose") AS long,
+                 count(*) FILTER (WHERE literal_rule = 'echoes_question') AS echoed
+          FROM cells WHERE answer <> '' GROUP BY ALL)
+        SELECT arm, CAST(sum(n) AS BIGINT) AS n, max(n) AS same,
+               arg_max(words, {'n': n, 'words': words}) AS words,
+               CAST(sum(long) AS BIGINT) AS long, CAST(sum(echoed) AS BIGINT) AS echoed
+        FROM answers GROUP BY arm ORDER BY arm
+        """,
+    )
+
+
 def guessed_probes(
     connection: duckdb.DuckDBPyConnection, *, limit: int
 ) -> dict[str, tuple[str, ...]]:

@@ -35,6 +35,7 @@ _ASKED = (
     r"(?:that|this|it|what|which|who|whose|when|where|why|how|if|whether|for|from|in|based|the)\b"
 )
 _ENGLISH = (
+    r"^you (?:never|didn't|did not|haven't) (?:ever )?(?:tell|told|mention|mentioned|share|shared) (?:me|your|it)\b",
     r"^(?:it's |that's |(?:it|that|this|(?:the|its|his|her|their) [^,]{1,40}) (?:is|was|remains) (?:currently |still )?)?"
     r"(?:unknown|unclear)$|^(?:n/?a|none|no answer|not applicable)$",
     rf"^no (?:idea|clue)(?:$| (?:about|{_ASKED}))",
@@ -68,7 +69,7 @@ _KOREAN = (
     r"|나오지 ?않(?:습니다|았습니다|음|아요|았어요)|기억(?:이 ?)?(?:나지 ?않|안 ?나)\S*)$"
 )
 _OTHER = (
-    r"^(?:不知道|未知|未提及)$|^没有(?:提到|提及|说明|信息)|(?:未|没有)(?:被)?(?:提及|提到|说明)$"
+    r"^(?:不知道|未知|未提及)$|^没有?(?:提到|提及|提过|说明|说过|信息)|(?:未|没有)(?:被)?(?:提及|提到|说明)$"
     r"|^(?:no (?:lo )?sé|desconocido)$|^no se (?:menciona|mencionó|indica|especifica)\b"
 )
 _ABSTAINS = re.compile("|".join((*_ENGLISH, _JAPANESE, _KOREAN, _OTHER)))

@@ -11,14 +11,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ctxeng.harness.scoring import cues
+from ctxeng.harness.scoring import asides, cues, near_misses, rivals
 from ctxeng.harness.scoring.abstention import abstains_in_part, is_abstention
-from ctxeng.harness.scoring.matching import Found, find, value_of
+from ctxeng.harness.scoring.found import (
+    Places,
+    in_order,
+    in_some_group,
+    places_in,
+    read_as,
+    stale_places,
+)
+from ctxeng.harness.scoring.matching import Value, value_of
 from ctxeng.harness.scoring.text import content_words, normal, word_sizes
 
 Verdict = Literal["pass", "fail", "ambiguous"]
 
 VERBOSE_WORDS = 90
+# A probe's value is said in its evidence alone, so that a sentence quoted with it is the statement:
+# whom and what else that names takes nothing back. Who said it is a name, said in many places.
+OF_ANOTHER = ("other_value_beside", "other_person_beside", "change_after_value")
+MAY_DENY = ("rejection", "constraint", "wording")  # a right answer may itself say "not"
 _NO_WORDS = ".!?…-"
 
 
@@ -49,6 +61,7 @@ def score_literal(
     answer: str,
     answerable: bool = True,
     language: str = "und",
+    extract: bool = False,
 ) -> LiteralVerdict:
     """Return the literal verdict on an answer.
 
@@ -56,6 +69,8 @@ def score_literal(
         expect: all groups must be met, each by any of its values.
         forbid: values a right answer does not assert.
         answerable: False: the only right answer is to abstain.
+        extract: the answer can only be a sentence of the session as it stands. One that holds no
+            word of the value is then no rewording of it; one that holds the value is its statement.
     """
     text = answer.strip()
     verbose = is_verbose(text)
@@ -65,7 +80,8 @@ def score_literal(
         return _unanswerable(text, is_abstention(text), verbose)
     if not is_abstention(text) and _echoes(text, question, expect):
         return LiteralVerdict(verdict="fail", rule="echoes_question", verbose=verbose)
-    return _against_values(text, kind, expect, forbid, verbose)
+    asked = Asked(question=question, kind=kind, expect=expect, forbid=forbid, extract=extract)
+    return _against_values(text, asked, verbose)
 
 
 def is_verbose(answer: str) -> bool:
@@ -74,15 +90,38 @@ def is_verbose(answer: str) -> bool:
     return spaced + spaceless / 3 > VERBOSE_WORDS
 
 
-def _against_values(
-    text: str, kind: str, expect: Sequence[Sequence[str]], forbid: Sequence[str], verbose: bool
-) -> LiteralVerdict:
-    found = _found(text, expect, forbid)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What was asked, and what a right answer holds and does not hold.
+
+    Args:
+        extract: the answer is a sentence of the session as it stands, never a rewording.
+    """
+
+    question: str
+    kind: str
+    expect: Sequence[Sequence[str]]
+    forbid: Sequence[str]
+    extract: bool = False
+
+    @property
+    def own(self) -> str:
+        """Return the normal form of every expected value."""
+        return normal(" ".join(value for group in self.expect for value in group))
+
+    @property
+    def known(self) -> list[str]:
+        """Return every text whose names and values an answer may repeat."""
+        return [self.question, *(value for group in self.expect for value in group), *self.forbid]
+
+
+def _against_values(text: str, asked: Asked, verbose: bool) -> LiteralVerdict:
+    found = places_in(text, asked.kind, asked.expect, asked.forbid)
     if found.met and all(found.met):
-        return _all_met(text, kind, found, verbose, expect)
+        return _all_met(text, asked, found, verbose)
     if is_abstention(text):
         return LiteralVerdict(verdict="fail", rule="abstained", abstained=True, verbose=verbose)
-    if found.stale and not found.matched:
+    if not found.matched and _stale_stands(normal(text), asked, found):
         return LiteralVerdict(
             verdict="fail",
             rule="forbidden_value",
@@ -90,8 +129,8 @@ def _against_values(
             stale=True,
             verbose=verbose,
         )
-    missing = [group for group, met in zip(expect, found.met, strict=True) if not met]
-    return _not_met(text, missing, found.matched, stale=bool(found.stale), verbose=verbose)
+    missing = [group for group, met in zip(asked.expect, found.met, strict=True) if not met]
+    return _not_met(text, missing, found, asked, verbose)
 
 
 def _unanswerable(text: str, abstained: bool, verbose: bool) -> LiteralVerdict:
@@ -102,135 +141,141 @@ def _unanswerable(text: str, abstained: bool, verbose: bool) -> LiteralVerdict:
     return LiteralVerdict(verdict="fail", rule="answered_unanswerable", verbose=verbose)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Met:
-    """The value that met a group, and where."""
-
-    value: str
-    places: tuple[Found, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Places:
-    """What met each expected group (None: nothing did), and the forbidden values in the answer."""
-
-    met: tuple[_Met | None, ...]
-    stale: tuple[str, ...]
-
-    @property
-    def matched(self) -> tuple[str, ...]:
-        return tuple(group.value for group in self.met if group)
-
-
-def _found(text: str, expect: Sequence[Sequence[str]], forbid: Sequence[str]) -> _Places:
-    """Return where the expected and the forbidden values stand.
-
-    A value that stands only inside a longer value of the other side does not count: an answer
-    "dark green" does not say the forbidden "green", nor the expected one.
-    """
-    wrong = {value: find(value_of(value), text) for value in forbid}
-    right = [[(value, find(value_of(value), text)) for value in group] for group in expect]
-    all_wrong = [place for places in wrong.values() for place in places]
-    all_right = [place for group in right for _, places in group for place in places]
-    met = [
-        next(
-            (
-                _Met(value=value, places=tuple(kept))
-                for value, places in group
-                if (kept := _outside(places, all_wrong))
-            ),
-            None,
+def _all_met(text: str, asked: Asked, found: Places, verbose: bool) -> LiteralVerdict:
+    doubt = _doubt(text, asked, found, verbose)
+    if doubt == "forbidden_value_beside" and _prefers_forbidden(normal(text), asked, found):
+        return LiteralVerdict(
+            verdict="fail", rule="forbidden_value", matched=found.stale, stale=True, verbose=verbose
         )
-        for group in right
-    ]
-    stale = tuple(value for value, places in wrong.items() if _outside(places, all_right))
-    return _Places(met=tuple(met), stale=stale)
-
-
-def _outside(places: Sequence[Found], longer: Sequence[Found]) -> list[Found]:
-    """Return the places that do not lie within a longer one."""
-
-    def within(place: Found, other: Found) -> bool:
-        inside = other.start <= place.start and place.end <= other.end
-        return inside and other.end - other.start > place.end - place.start
-
-    return [place for place in places if not any(within(place, other) for other in longer)]
-
-
-def _all_met(
-    text: str, kind: str, found: _Places, verbose: bool, expect: Sequence[Sequence[str]]
-) -> LiteralVerdict:
-    own = normal(" ".join(value for group in expect for value in group))
-    doubt = _doubt(text, kind, found, verbose, own)
     if doubt is None:
         return LiteralVerdict(verdict="pass", rule="value_found", matched=found.matched)
+    if doubt == "other_order" and asides.is_plain_list(normal(text), found.places):
+        return LiteralVerdict(verdict="fail", rule="other_order", matched=found.matched)
     return LiteralVerdict(
         verdict="ambiguous",
         rule=doubt,
         matched=found.matched,
-        stale=bool(found.stale),
+        stale=bool(found.stale) and doubt == "forbidden_value_beside",
         verbose=verbose,
     )
 
 
-def _doubt(text: str, kind: str, found: _Places, verbose: bool, own: str) -> str | None:
+def _doubt(text: str, asked: Asked, found: Places, verbose: bool) -> str | None:
     """Return why an answer that holds every value is not plainly right, None when it is."""
-    shown = normal(text)
-    met = [group.places for group in found.met if group]
-    denied = kind not in ("rejection", "wording") and not cues.denies(own)
+    shown, own = normal(text), asked.own
+    met = found.places
+    denied = asked.kind not in MAY_DENY and not cues.denies(own)
     doubts: dict[str, Callable[[], bool]] = {
         "verbose_answer": lambda: verbose,
         "forbidden_value_beside": lambda: bool(found.stale),
         "abstains_beside_value": lambda: is_abstention(text) and not abstains_in_part(own),
-        "negation_near_value": lambda: denied and _each(met, shown, cues.is_negated),
-        "hedged": lambda: cues.hedges(shown) and not cues.hedges(own),
-        "one_of_several": lambda: _each(met, shown, cues.is_offered),
+        "negation_near_value": lambda: denied and in_some_group(met, shown, cues.is_negated),
+        "hedged": lambda: cues.hedges(shown, normal(asked.question)) and not cues.hedges(own),
+        "one_of_several": lambda: in_some_group(met, shown, cues.is_offered),
         "answers_with_question": lambda: text.endswith(("?", "？")),
-        "other_order": lambda: kind == "order" and not _in_order(met),
+        "other_order": lambda: asked.kind == "order" and not in_order(met),
     }
-    return next((rule for rule, holds in doubts.items() if holds()), None)
+    plain = next((rule for rule, holds in doubts.items() if holds()), None)
+    return plain or _beside(text, asked, found)
 
 
-def _each(met: Sequence[Sequence[Found]], shown: str, cue: Callable[[str, int, int], bool]) -> bool:
-    """Return whether some group has a cue at each of its places."""
-    return any(all(cue(shown, place.start, place.end) for place in group) for group in met)
+def _prefers_forbidden(shown: str, asked: Asked, found: Places) -> bool:
+    """Return whether an answer takes the expected value back and leaves a forbidden one."""
+    if asked.kind in MAY_DENY or cues.denies(asked.own) or cues.hedges(shown):
+        return False
+    if cues.denies(normal(asked.question)):
+        return False
+    wrong = stale_places(shown, asked.kind, found)
+    return in_some_group(found.places, shown, cues.is_negated) and not any(
+        cues.is_negated(shown, p.start, p.end) for p in wrong
+    )
 
 
-def _in_order(met: Sequence[Sequence[Found]]) -> bool:
-    """Return whether the groups stand in the order expected, at one place each."""
-    at = -1
-    for group in met:
-        later = [place.start for place in group if place.start > at]
-        if not later:
-            return False
-        at = min(later)
-    return True
+def _stale_stands(shown: str, asked: Asked, found: Places) -> bool:
+    """Return whether a forbidden value stands in the answer and is not plainly denied."""
+    wrong = stale_places(shown, asked.kind, found)
+    return bool(found.stale) and not all(cues.is_negated(shown, p.start, p.end) for p in wrong)
+
+
+def _beside(text: str, asked: Asked, found: Places) -> str | None:
+    """Return what else an answer says that may take the value back, None when nothing does."""
+    if asked.kind == "wording":
+        return None
+    shown = normal(text)
+    values = [read_as(group.value, asked.kind) for group in found.met if group]
+    met = found.places
+    places = [place for group in met for place in group]
+    shown = asides.without_clauses(shown, stale_places(shown, asked.kind, found), places)
+    denied = asked.kind not in MAY_DENY and not cues.denies(asked.own)
+    doubts: dict[str, Callable[[], bool]] = {
+        "taken_back": lambda: (
+            denied and any(asides.is_taken_back(shown, p, asked.question) for p in places)
+        ),
+        "denied_again": lambda: any(asides.is_denied_again(shown, p) for p in places),
+        "permitted": lambda: not denied and any(asides.is_permitted(shown, p) for p in places),
+        "other_value_beside": lambda: rivals.other_value(values, text, asked.known),
+        "other_person_beside": lambda: rivals.other_person(
+            text, asked.question, asked.known, places
+        ),
+        "change_after_value": lambda: (
+            asked.kind != "order" and any(asides.changes_after(shown, p) for p in places)
+        ),
+        "other_word": lambda: any(
+            all(rivals.is_other_word(text, value, place) for place in group)
+            for value, group in zip(values, met, strict=True)
+        ),
+        "only_proposed": lambda: any(asides.is_proposed(shown, p, asked.question) for p in places),
+        "named_beside": lambda: (
+            asked.kind == "speaker" and all(asides.is_indirect(shown, p) for p in places)
+        ),
+        "other_order": lambda: asked.kind == "order" and asides.is_reordered(shown, met),
+    }
+    told = OF_ANOTHER if asked.extract and asked.kind != "speaker" else ()
+    return next((rule for rule, holds in doubts.items() if rule not in told and holds()), None)
 
 
 def _not_met(
     text: str,
     missing: Sequence[Sequence[str]],
-    matched: tuple[str, ...],
-    *,
-    stale: bool,
+    found: Places,
+    asked: Asked,
     verbose: bool,
 ) -> LiteralVerdict:
+    matched, stale = found.matched, bool(found.stale)
     if verbose:
         return LiteralVerdict(
             verdict="fail", rule="verbose_without_value", matched=matched, verbose=True, stale=stale
         )
-    said = content_words(text)
     for group in missing:
-        values = [value_of(v) for v in group]
-        typed = all(v.type in ("number", "date", "identifier") for v in values)
-        shares = any(content_words(v.text) & said for v in values)
-        if typed and not (shares and any(v.type == "date" for v in values)):
-            return LiteralVerdict(
-                verdict="fail", rule=f"no_{values[0].type}", matched=matched, stale=stale
-            )
-        if not shares:
-            return LiteralVerdict(verdict="fail", rule="no_overlap", matched=matched, stale=stale)
+        rule = _plainly_missing(text, [value_of(value) for value in group], asked)
+        if rule is not None:
+            return LiteralVerdict(verdict="fail", rule=rule, matched=matched, stale=stale)
     return LiteralVerdict(verdict="ambiguous", rule="partial_overlap", matched=matched, stale=stale)
+
+
+def _plainly_missing(text: str, values: Sequence[Value], asked: Asked) -> str | None:
+    """Return the rule by which none of a group's values is in an answer, None where one may be."""
+    said, may_count = content_words(text), near_misses.may_count(values, text)
+    plainly: dict[str, Callable[[], bool]] = {
+        "other_wording": lambda: (
+            asked.kind == "wording" and near_misses.is_other_wording(values, said)
+        ),
+        "says_nothing": lambda: near_misses.says_nothing(text),
+        "no_number": lambda: not may_count and near_misses.counts_nothing(values, text),
+    }
+    rule = next((rule for rule, holds in plainly.items() if holds()), None)
+    if rule or may_count or near_misses.is_spelled_apart(values, text):
+        return rule
+    shares = near_misses.shares_words(values, said)
+    if all(v.type in ("number", "date", "identifier") for v in values):
+        open_date = shares and any(v.type == "date" for v in values)
+        may_be = open_date and not rivals.other_value(values, text, ())
+        return None if may_be else f"no_{values[0].type}"
+    reworded = not asked.extract and near_misses.may_paraphrase(values, text, asked.kind)
+    if not shares and not reworded:
+        return "no_overlap"
+    much_else = near_misses.tells_of_more(values, said, content_words(asked.question))
+    return "tells_of_other" if asked.extract and much_else else None
 
 
 def _echoes(text: str, question: str, expect: Sequence[Sequence[str]]) -> bool:

@@ -27,6 +27,7 @@ _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
 # particles follow a Latin word or a number without a space.
 _LETTER = rf"[^\W_{SPACELESS}]"
 _NAME = rf"[^\W{SPACELESS}]"
+_ARTICLE = re.compile(r"^(?:the|an?)\s(?=[^\W\d_]{3})")  # "the Alder Inn" is found in "Alder Inn"
 _PIECE = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
 _ENDING = " .。!！…、,"
 
@@ -64,7 +65,17 @@ def value_of(text: str) -> Value:
     one_word = " " not in bare and not is_spaceless(bare)
     if one_word and _IDENTIFIER.fullmatch(bare) and not _COMPOUND.fullmatch(bare):
         return Value(text, shown, "identifier")
-    return Value(text, shown.rstrip(_ENDING) or shown, "text")
+    return Value(text, _ARTICLE.sub("", shown).rstrip(_ENDING) or shown, "text")
+
+
+def is_version(text: str) -> bool:
+    """Return whether a text could be a version: numbers with points between them."""
+    return _VERSION.fullmatch(normal(text)) is not None
+
+
+def version_of(text: str) -> Value:
+    """Return a text as a version: 15.4 is not 15.40."""
+    return Value(text, normal(text), "identifier")
 
 
 def find(value: Value, text: str, *, exact_unit: bool = False) -> list[Found]:

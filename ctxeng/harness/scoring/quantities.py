@@ -20,10 +20,10 @@ _UNITS = {
     "¥": "jpy", "円": "jpy", "yen": "jpy", "jpy": "jpy", "엔": "jpy", "₩": "krw", "원": "krw", "won": "krw",
     "krw": "krw", "元": "cny", "块": "cny", "rmb": "cny", "cny": "cny", "yuan": "cny",
     "%": "percent", "percent": "percent", "パーセント": "percent", "퍼센트": "percent",
-    "kg": "kg", "kilo": "kg", "kilos": "kg", "キロ": "kg", "g": "g", "gram": "g", "grams": "g",
+    "kg": "kg", "kilo": "kilo", "kilos": "kilo", "キロ": "kilo", "g": "g", "gram": "g", "grams": "g",
     "グラム": "g", "그램": "g", "克": "g", "mg": "mg", "lb": "lb", "lbs": "lb", "oz": "oz",
-    "km": "km", "m": "metre", "meter": "metre", "meters": "metre", "metre": "metre",
-    "metres": "metre", "メートル": "metre", "미터": "metre", "米": "metre", "cm": "cm", "センチ": "cm", "mm": "mm",
+    "km": "km", "キロメートル": "km", "킬로미터": "km", "公里": "km", "公斤": "kg", "キログラム": "kg", "킬로그램": "kg", "킬로": "kilo", "マイル": "mile", "마일": "mile", "英里": "mile", "평": "pyeong", "坪": "tsubo", "제곱미터": "m2", "平方米": "m2", "平方メートル": "m2", "mi": "mile", "m": "metre", "meter": "metre", "meters": "metre", "metre": "metre",
+    "metres": "metre", "メートル": "metre", "미터": "metre", "米": "metre", "cm": "cm", "センチ": "cm", "mm": "mm", "ミリ": "mm", "밀리": "mm", "밀리미터": "mm", "毫米": "mm", "センチメートル": "cm", "센티": "cm", "센티미터": "cm", "厘米": "cm", "斤": "jin", "部": "部", "부": "部", "건": "件",
     "mile": "mile", "miles": "mile", "ft": "ft", "feet": "ft", "inch": "inch", "inches": "inch",
     "ms": "ms", "millisecond": "ms", "milliseconds": "ms", "s": "second", "sec": "second",
     "secs": "second", "second": "second", "seconds": "second", "秒": "second", "초": "second",
@@ -50,20 +50,23 @@ _SCALED = {
     "ms": ("second", 1e-3), "minute": ("second", 60.0), "hour": ("second", 3600.0),
     "day": ("second", 86400.0), "week": ("second", 604800.0), "year": ("month", 12.0),
     "mm": ("metre", 1e-3), "cm": ("metre", 1e-2), "km": ("metre", 1e3), "inch": ("ft", 1 / 12),
-    "mg": ("g", 1e-3), "kg": ("g", 1e3), "ml": ("litre", 1e-3), "kw": ("watt", 1e3),
+    "jin": ("g", 500.0), "mg": ("g", 1e-3), "kg": ("g", 1e3), "ml": ("litre", 1e-3), "kw": ("watt", 1e3),
     "oz": ("lb", 1 / 16),
 }  # fmt: skip
 _BEFORE = r"us\$|[$€£¥₩]|(?<![a-z])(?:usd|eur|gbp|jpy|krw|cny|rmb)"
 _AFTER = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
 _SCALES = "|".join(sorted(map(re.escape, _MULTIPLIERS), key=len, reverse=True))
 # Thousands: 1,850 and 1'850; 1,00,000 as written in India.
-_DIGITS = r"\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?:'\d{3})+)(?:\.\d+)?|\d+(?:\.\d+)?"
+_DIGITS = (
+    r"\d{1,3}(?: \d{3})+(?! ?\d)|\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?:'\d{3})+)(?:\.\d+)?"
+    r"|\d+(?:\.\d+)?"
+)
 # Not a number: a piece of a version (2.3.1), of a hash (4f9c2e), a month (3月) or a quarter (3분기).
-_NOT_WITHIN = r"(?!\d|[.]\d|(?!x\d)[a-z]+\d|\s?(?:[月월]|분기))"
+_NOT_WITHIN = r"(?!\d|[.]\d|(?!x\d|m[23](?![a-z0-9]))[a-z]+\d|\s?(?:[月월]|분기))"
 _QUANTITY = re.compile(
     rf"(?:(?P<before>{_BEFORE})\s?)?(?<![a-z0-9_.])(?P<sign>(?<![a-z0-9_)])-)?(?P<digits>{_DIGITS}){_NOT_WITHIN}"
     rf"(?:\s?(?P<scale>{_SCALES})(?![a-z]))?"
-    rf"(?:\s?-?(?P<after>{_AFTER})(?![a-z]))?"
+    rf"(?:\s?-?(?P<after>{_AFTER})(?![a-z])(?P<half>半|\s?반(?![가-힣]{{2}}))?)?"
 )
 _ABOUT = re.compile(r"^(?:(?:about|around|roughly|approximately|approx\.?)\s|[~約约]|약\s?)\s?")
 
@@ -133,13 +136,18 @@ def _agree(a: tuple[float, str], b: tuple[float, str]) -> bool:
 
 
 def _quantity(m: re.Match[str]) -> Quantity:
-    number = float(re.sub("[,']", "", m["digits"])) * (-1 if m["sign"] else 1)
+    number = float(re.sub("[,' ]", "", m["digits"])) * (-1 if m["sign"] else 1)
+    number += 0.5 if m["half"] else 0.0
     before = m["before"] or ""
     unit = _UNITS[before] if before else _UNITS.get(m["after"] or "", "")
     value = number * _MULTIPLIERS.get(m["scale"] or "", 1.0)
     others: tuple[tuple[float, str], ...] = ()
     if m["scale"] == "m" and not unit:
         others = ((number, "metre"), (number, "minute"))
+    elif m["after"] in ("キロ", "킬로", "kilo", "kilos"):
+        others = ((number, "km"), (number, "kg"))
+    elif m["after"] == "个":
+        others = ((number, "people"),)
     elif m["after"] in ("日", "일"):
         others = ((number, "day of month"),)
     return Quantity(value, unit, m.start(), m.end(), others)

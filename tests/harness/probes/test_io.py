@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ctxeng.core.errors import DatasetError
 from ctxeng.core.messages import Message, Session
+from ctxeng.harness.probes.freezing import ruler_hash
 from ctxeng.harness.probes.io import (
     KINDS,
     STATUSES,
@@ -26,7 +27,7 @@ from ctxeng.harness.probes.io import (
 )
 from ctxeng.harness.probes.model import Probe, Span
 
-PROBE = Probe(
+UNFROZEN = Probe(
     probe_id="p1",
     session_id="s",
     question="予算はいくら？ \u2028 <question>",
@@ -39,9 +40,9 @@ PROBE = Probe(
     author="hand",
     status="draft",
     category="1",
-    frozen="sha",
     note="noted",
 )
+PROBE = replace(UNFROZEN, frozen=ruler_hash(UNFROZEN))
 RECORD = {"id": "p1", "session_id": "s", "question": "Which?", "kind": "number", "expect": [["3"]]}
 words = st.text(min_size=1, max_size=8).filter(
     lambda text: bool(text.strip()) and not set(text) & set("\x00\r\ufeff")
@@ -59,7 +60,7 @@ def probes(draw: st.DrawFn) -> Probe:
     group = st.lists(words, min_size=1, max_size=2).map(tuple)
     evidence = tuple(draw(st.lists(spans, max_size=3)))
     last = max((span.to_seq for span in evidence), default=0)
-    return Probe(
+    drawn = Probe(
         probe_id=draw(words),
         session_id=draw(words),
         question=draw(words),
@@ -73,9 +74,9 @@ def probes(draw: st.DrawFn) -> Probe:
         author=draw(st.one_of(st.just(""), words)),
         status=draw(st.sampled_from(STATUSES)),  # type: ignore[arg-type]
         category=draw(st.one_of(st.none(), words)),
-        frozen=draw(st.one_of(st.none(), words)),
         note=draw(st.one_of(st.just(""), words)),
     )
+    return replace(drawn, frozen=draw(st.sampled_from((None, ruler_hash(drawn)))))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from ctxeng.core.errors import EmptyAnswer, LimitReached, ModelUnavailable
 from ctxeng.harness.replay.asking import Answered, Failed, NotAsked, Refused
 from ctxeng.harness.replay.plan import Readers
-from ctxeng.harness.replay.verdicts import Scored, audited, score
+from ctxeng.harness.replay.verdicts import Scored, audited, only_extracts, score
 from ctxeng.harness.scoring.judge import JudgeVerdict, judge_request
 from tests.harness.attribution.made import probe
 from tests.harness.replay.scripted import Scripted, readers
@@ -190,3 +190,30 @@ def test_the_edges_of_the_audit_share() -> None:
     """Nothing at 0, everything at 1."""
     assert sample(0.0) == set()
     assert len(sample(1.0)) == 1000
+
+
+@pytest.mark.parametrize(
+    ("models", "extracts"),
+    [
+        ({"reader": "offline", "summariser": "offline", "distiller": None}, True),
+        ({"reader": "offline", "summariser": "offline", "distiller": "offline"}, True),
+        ({"reader": "offline", "summariser": "claude-haiku-4-5", "distiller": None}, False),
+        ({"reader": "offline", "summariser": "offline", "distiller": "claude-haiku-4-5"}, False),
+        ({"reader": "claude-haiku-4-5", "summariser": "offline", "distiller": None}, False),
+        ({}, False),
+    ],
+)
+def test_answers_are_extracts_where_nobody_can_reword(
+    models: dict[str, str | None], extracts: bool
+) -> None:
+    """One model that writes in its own words, and an answer may be a rewording."""
+    assert only_extracts(models) is extracts
+
+
+async def test_an_extract_without_the_value_is_a_miss_and_a_rewording_is_not() -> None:
+    """The same answer is missed where the reader only quotes, and open where it may reword."""
+    asked = replace(probe((7, 8), expect=(("vegetarian",),)), kind="preference")
+    text = "He never touches meat or fish."
+    quoted = await scored(text, readers(extract=True), asked=asked)
+    reworded = await scored(text, readers(), asked=asked)
+    assert (quoted.outcome, reworded.outcome) == ("missed", "undecided")

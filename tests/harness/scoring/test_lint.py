@@ -91,7 +91,7 @@ def test_a_value_stated_elsewhere_is_told_with_its_place() -> None:
     """A fact that stands twice measures nothing: the second place is named, in any spelling."""
     (finding,) = lint([SOUND], [with_message(5, "So 3,000円 it is?")])
     assert finding == LintFinding(probe_id="p", rule="value_elsewhere", detail="also in seq 5")
-    assert finding.line() == "p: value elsewhere: also in seq 5"
+    assert finding.line().startswith("p: value elsewhere: also in seq 5. ")
 
 
 def test_what_is_said_after_the_question_is_asked_does_not_count() -> None:

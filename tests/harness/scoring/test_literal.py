@@ -75,6 +75,7 @@ FAILS = [
     ("30,000円", ["¥3,000"], "no_number"),
     ("The budget.", ["$500"], "no_number"),
     ("Tuesday", ["Monday"], "no_date"),
+    ("March 5", ["March 4"], "no_date"),
     ("PX-2292です。", ["PX-2291"], "no_identifier"),
     ("PX2291", ["PX-2291"], "no_identifier"),
     ("Falcon", ["Kestrel"], "no_overlap"),
@@ -116,7 +117,6 @@ AMBIGUOUS = [
     ("word " * VERBOSE_WORDS + "$500", ["$500"], "verbose_answer"),
     ("あ" * (3 * VERBOSE_WORDS) + "赤", ["赤"], "verbose_answer"),
     ("04/03/2024", ["2024-03-04"], "partial_overlap"),
-    ("March 5", ["March 4"], "partial_overlap"),
     ("午後10時", ["10時"], "partial_overlap"),
     ("they said never ship on Friday", ["We never ship on Friday."], "partial_overlap"),
 ]
@@ -153,6 +153,8 @@ def test_what_is_neither_is_left_to_the_judge(answer: str, expect: Expect, rule:
         ("5000円です", "3000円", "五千円", "fail", "forbidden_value"),
         ("$500, previously $700", "$500", "$700", "ambiguous", "forbidden_value_beside"),
         ("It changed from $700 to $500.", "$500", "$700", "ambiguous", "forbidden_value_beside"),
+        ("It changed from $500 to $700.", "$500", "$700", "fail", "forbidden_value"),
+        ("$500, and $700 too", "$500", "$700", "ambiguous", "forbidden_value_beside"),
         ("$500", "$500", "$700", "pass", "value_found"),
         ("$7000", "$500", "$700", "fail", "no_number"),
         ("dark green", "dark green", "green", "pass", "value_found"),
@@ -166,13 +168,13 @@ def test_what_is_neither_is_left_to_the_judge(answer: str, expect: Expect, rule:
 def test_a_forbidden_value_is_never_a_pass(
     answer: str, expect: str, forbid: str, verdict: str, rule: str
 ) -> None:
-    """The old value alone fails as stale, beside the new one it is for the judge.
+    """The old value alone fails as stale; beside the right one, even denied, it is for the judge.
 
     A value that stands only inside a longer value of the other side does not count.
     """
     scored = verdict_of(answer, [expect], forbid=[forbid], kind="update")
     assert (scored.verdict, scored.rule) == (verdict, rule)
-    assert scored.stale is ("forbidden" in rule)
+    assert scored.stale is (rule in ("forbidden_value", "forbidden_value_beside"))
 
 
 @pytest.mark.parametrize(
@@ -180,8 +182,8 @@ def test_a_forbidden_value_is_never_a_pass(
     [
         ("Alpha, Beta, Gamma", "order", "pass"),
         ("First Alpha, then Beta, then Gamma.", "order", "pass"),
-        ("Gamma: first Alpha, then Beta, then Gamma.", "order", "pass"),
-        ("Gamma, Beta, Alpha", "order", "ambiguous"),
+        ("Gamma: first Alpha, then Beta, then Gamma.", "order", "ambiguous"),
+        ("Gamma, Beta, Alpha", "order", "fail"),
         ("Beta and Gamma came after Alpha", "order", "ambiguous"),
         ("Gamma, Beta, Alpha", "list", "pass"),
         ("Alpha and Gamma", "list", "fail"),
@@ -312,3 +314,110 @@ def test_every_answer_gets_a_verdict_and_a_pass_holds_its_values(
 def test_a_denied_value_never_passes(value: str, frame: str) -> None:
     """Whatever the value, an answer that denies it is not a literal pass."""
     assert verdict_of(frame.format(value), [value]).verdict != "pass"
+
+
+def scored_as(
+    question: str, expect: Expect, answer: str, *, kind: str = "other", extract: bool = False
+) -> tuple[str, str]:
+    """Return verdict and rule of an answer to a question, one value per group."""
+    found = score_literal(
+        question=question,
+        kind=kind,
+        expect=[[value] for value in expect],
+        forbid=[],
+        answer=answer,
+        extract=extract,
+    )
+    return found.verdict, found.rule
+
+
+@pytest.mark.parametrize(
+    ("question", "expect", "answer"),
+    [
+        ("What is the order number?", "VX-30917", "Omar: order VX-30917, they come from Tartu."),
+        ("Which day do the counters go in?", "15 June", "Her wedding is in Bemidji, so 15 June."),
+        ("Which food does she hate?", "bananas", "I hate bananas with a passion."),
+        ("디버깅할 때 싫어하는 게 뭐였어?", "추측", "추측부터 하는 거 싫어해."),
+        ("公開日はいつですか。", "10月14日", "公開は10月14日に変わりました。"),
+        ("공개일이 언제죠?", "5월 20일", "공개일은 5월 20일로 바뀌었어요."),
+        ("언제까지죠?", "3월 20일", "3월 20일까지만 받을게요."),
+        (
+            "주문번호가 뭐예요?",
+            "MR-77401",
+            "주문번호 MR-77401, 올리브색으로 시켰는데 겨자색이 왔대요.",
+        ),
+        ("How many days is a chunk?", "six days", "Six days each, 27 runs."),
+        ("What is the slowest answer?", "412 ms", "No retries, slowest answer 412 ms."),
+        ("Who said 'hard to say'?", "Dana", '"Hard to say" was Dana.'),
+        ("Which part is it?", "DR-4406", "DR-4406, and a man so that I don't lose the warranty."),
+        ("Which variable?", "MIN_FW", "It checks MIN_FW and offers the update below it."),
+    ],
+)
+def test_what_does_not_touch_the_value_raises_no_doubt(
+    question: str, expect: str, answer: str
+) -> None:
+    """Labels, places, feelings that were asked for, a change that ends in the value, other counts."""
+    assert scored_as(question, [expect], answer) == ("pass", "value_found")
+
+
+@pytest.mark.parametrize(
+    ("question", "expect", "answer", "rule"),
+    [
+        ("What does Omar drink?", "tea", "Dana: tea", "other_person_beside"),
+        ("What does Omar drink?", "tea", "Tom drinks tea.", "other_person_beside"),
+        ("What did Maya give?", "a scarf", "The scarf is from Tom.", "other_person_beside"),
+        ("Which food does she like?", "bananas", "She hates bananas.", "taken_back"),
+        ("公開日はいつですか。", "10月14日", "10月14日から変わりました。", "negation_near_value"),
+        ("공개일이 언제죠?", "5월 20일", "5월 20일이었는데 바뀌었어요.", "change_after_value"),
+        ("How many days is a chunk?", "six days", "Six days, then 9.", "other_value_beside"),
+        ("How much is it?", "412", "No fees, not 412.", "negation_near_value"),
+        ("Who said it?", "Dana", "Hard to say, Dana.", "hedged"),
+    ],
+)
+def test_what_touches_the_value_still_does(
+    question: str, expect: str, answer: str, rule: str
+) -> None:
+    """The same words about the value itself leave it to the judge."""
+    assert scored_as(question, [expect], answer) == ("ambiguous", rule)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expect", "answer", "rule"),
+    [
+        ("decision", "vegetables", "For the rest I see three options:", "says_nothing"),
+        ("decision", "裏表紙", "最後のページにも入れられますが、どうしますか。", "says_nothing"),
+        ("update", "17席", "サイトに載せるなら新しいほうで。", "no_number"),
+        ("wording", "No exceptions on the night shift", "Call me in the morning.", "other_wording"),
+    ],
+)
+def test_an_answer_that_cannot_hold_the_value_fails(
+    kind: str, expect: str, answer: str, rule: str
+) -> None:
+    """A question back, a start without an end, no number, other words where the words were asked."""
+    assert scored_as("Which one?", [expect], answer, kind=kind) == ("fail", rule)
+
+
+def test_a_number_in_other_numerals_is_left_to_the_judge() -> None:
+    """十七席 may be 17席, and is no plain miss."""
+    assert scored_as("席数は?", ["17席"], "十七席です。")[0] == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    ("kind", "expect", "answer", "read", "quoted"),
+    [
+        ("preference", "vegetarian", "He never touches meat or fish.", "ambiguous", "fail"),
+        ("number", "1,913", "Usually 48,200, today 1,913.", "ambiguous", "pass"),
+        ("identifier", "KX-14", "KX-14 is what Noemi wrote about.", "ambiguous", "pass"),
+        ("speaker", "Omar", "The crew is me, Omar and Lotte.", "ambiguous", "ambiguous"),
+        ("decision", "teal", "We talked of teal, I suggested it.", "ambiguous", "ambiguous"),
+        ("number", "$500", "Not $500.", "ambiguous", "ambiguous"),
+        ("number", "$500", "It is $500.", "pass", "pass"),
+    ],
+)
+def test_a_quoted_sentence_rewords_nothing(
+    kind: str, expect: str, answer: str, read: str, quoted: str
+) -> None:
+    """Of a reader that only quotes, a sentence without the value is a miss, with it the statement."""
+    question = "What is it?"
+    assert scored_as(question, [expect], answer, kind=kind)[0] == read
+    assert scored_as(question, [expect], answer, kind=kind, extract=True)[0] == quoted

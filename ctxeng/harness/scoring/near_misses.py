@@ -1,0 +1,126 @@
+"""Answers without the expected value that may say it all the same: spelled apart, or reworded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ctxeng.harness.scoring.matching import Value
+from ctxeng.harness.scoring.quantities import quantities
+from ctxeng.harness.scoring.text import content_words, is_spaceless, normal, word_sizes
+
+SHORTEST_JOINED = 4
+_HAN = re.compile("[一-龥]")
+PARAPHRASE_WORDS = 4
+WORDS_FOR_A_WORD, WORDS_MORE, PAIR = 2, 5, 0.5
+_COUNT = re.compile(r"\D{0,3}\d[\d,.]*\s?\w{0,6}")
+_EASTERN_NUMERAL = re.compile(
+    "[零〇一二三四五六七八九十百千万两半]|열|스물|서른|마흔|쉰|예순|일흔|여든|아흔"
+    "|[일이삼사오육칠팔구십백천만]{2}|(?:한|두|세|네|다섯|여섯|일곱|여덟|아홉) ?[가-힣]"
+)
+_QUESTION = re.compile(
+    r"\?$|(?:ます|です|でしょう|ません|ました)か[。.]?$|(?:どう|いかが)でしょう[。.]?$"
+)
+_SENTENCE = re.compile(r"[!?。]|\.(?=\s)")
+# Kinds whose values are named as they are.
+NAMED_KINDS = ("identifier", "number", "date", "list", "order")
+
+
+def is_spelled_apart(values: Sequence[Value], text: str) -> bool:
+    """Return whether an identifier's letters or parts stand in a text, spaced or told in words."""
+    spoken = re.sub(r"\W?\bat\b\W?", "@", re.sub(r"\W?\bdot\b\W?", ".", normal(text)))
+    joined = re.sub(r"\s", "", spoken)
+    return any(
+        (len(v.shown) == 2 and any(c in joined for c in _HAN.findall(v.shown)))
+        or (v.type == "text" and len(v.shown) > 2 and _bare(v.shown) in _bare(joined))
+        or (
+            v.type == "identifier"
+            and (
+                (len(v.shown) >= SHORTEST_JOINED and v.shown in joined)
+                or ("/" in v.shown and all(p in joined for p in v.shown.split("/") if p))
+            )
+            and not any(v.shown in word for word in normal(text).split())
+        )
+        for v in values
+    )
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[\W_]", "", text)
+
+
+def may_paraphrase(values: Sequence[Value], text: str, kind: str) -> bool:
+    """Return whether an answer without a word of the value may still say it: a phrase for a phrase.
+
+    A name is not paraphrased; an answer as short as the value names something else.
+    """
+    spaced, spaceless = word_sizes(text)
+    if kind in NAMED_KINDS or spaced + spaceless / 3 < PARAPHRASE_WORDS:
+        return False
+    return not all(v.text[:1].isupper() or v.type != "text" for v in values)
+
+
+def shares_words(values: Sequence[Value], said: frozenset[str]) -> bool:
+    """Return whether a text holds a content word of some value."""
+    return any(content_words(v.text) & said for v in values)
+
+
+def tells_of_more(values: Sequence[Value], said: frozenset[str], asked: frozenset[str]) -> bool:
+    """Return whether an answer says far more than a value, and less than half of it.
+
+    A rewording is about as long as what it rewords; a sentence of much else leaves it out. Words of
+    the question do not count.
+    """
+    own = _size(said - asked)
+    words = [content_words(v.text) for v in values]
+    longest = max(map(_size, words), default=0.0)
+    return own > WORDS_FOR_A_WORD * longest + WORDS_MORE and all(
+        _size(one & said) < _size(one) / 2 for one in words
+    )
+
+
+def _size(words: frozenset[str]) -> float:
+    """Return how many words; pairs of letters where words have no borders overlap."""
+    return sum(PAIR if is_spaceless(word) else 1.0 for word in words)
+
+
+def may_count(values: Sequence[Value], text: str) -> bool:
+    """Return whether a numeral that is not read may be a value's that counts: 十七席, 열일곱 석."""
+    if not any(_is_count(v) for v in values):
+        return False
+    read = [(q.start, q.end) for q in quantities(text)]
+    return any(
+        not any(start <= m.start() < end for start, end in read)
+        for m in _EASTERN_NUMERAL.finditer(normal(text))
+    )
+
+
+def counts_nothing(values: Sequence[Value], text: str) -> bool:
+    """Return whether values that count something (17席) meet none of their numbers in a text."""
+    said = quantities(text)
+
+    def is_elsewhere(value: Value) -> bool:
+        own = {q.value for q in quantities(value.text)} if _is_count(value) else set()
+        return bool(own) and own.isdisjoint(q.value for q in said)
+
+    return any(v.type == "text" for v in values) and all(
+        v.type == "number" or is_elsewhere(v) for v in values
+    )
+
+
+def _is_count(value: Value) -> bool:
+    return value.type == "text" and _COUNT.fullmatch(value.shown) is not None
+
+
+def is_other_wording(values: Sequence[Value], said: frozenset[str]) -> bool:
+    """Return whether a text holds less than half of the words that were asked for as they stand."""
+    words = [content_words(v.text) for v in values]
+    return all(own and len(own & said) < len(own) / 2 for own in words)
+
+
+def says_nothing(text: str) -> bool:
+    """Return whether an answer is but a question, or ends where it was to say something."""
+    shown = normal(text)
+    return shown.endswith(":") or (
+        _QUESTION.search(shown) is not None and _SENTENCE.search(shown[:-1]) is None
+    )

@@ -1,0 +1,160 @@
+"""``ctxeng probes`` and ``ctxeng judge`` from the command line, over a small session."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from ctxeng.cli.reviewing import review_file
+from ctxeng.core.messages import Message, Session
+from ctxeng.harness.probes.io import read_probes
+from ctxeng.harness.sessions.io import load_dataset, write_session
+from tests.cli.conftest import Workspace
+
+SAID = (
+    "Good morning, shall we plan the move?",
+    "The deposit for the hall is $450 and it is paid.",
+    "Your ticket for the broken lift is OPS-4812, keep it.",
+    "The venue changed from Madrid to Lisbon.",
+)
+PROBE: dict[str, Any] = {
+    "id": "p", "session_id": "s", "question": "What is the deposit?", "kind": "number",
+    "evidence": [[2, 2]], "expect": [["$450"]],
+}  # fmt: skip
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Workspace:
+    """Return a folder with one session."""
+    messages = tuple(Message(seq=i, role="user", content=text) for i, text in enumerate(SAID))
+    write_session(Session(session_id="s", messages=messages, language="en"), tmp_path / "s.jsonl")
+    return Workspace(path=tmp_path)
+
+
+def write(path: Path, *records: dict[str, Any]) -> None:
+    """Write JSON Lines."""
+    path.write_text("".join(json.dumps(r) + "\n" for r in records), "utf-8")
+
+
+def test_a_finding_names_place_rule_evidence_and_remedy(here: Workspace) -> None:
+    """File and line, in text and as JSON; exit code 1."""
+    write(here.path / "p.jsonl", PROBE)
+    done = here.call("probes", "lint", "p.jsonl", "--sessions", "s.jsonl")
+    assert done.code == 1
+    for part in ("p.jsonl:1: p: value not in evidence: $450", "evidence seqs 2", "--fix"):
+        assert part in done.out
+    told = here.call("probes", "lint", "p.jsonl", "--sessions", "s.jsonl", "--json")
+    first = json.loads(told.out.splitlines()[0])
+    assert (first["id"], first["rule"], first["where"]) == (
+        "p", "value_not_in_evidence", "p.jsonl:1"
+    )  # fmt: skip
+
+
+def test_fix_writes_evidence_that_stands_in_one_message(here: Workspace) -> None:
+    """Found uniquely, it is written and nothing is left to find; else the file stays as it is."""
+    write(here.path / "p.jsonl", PROBE)
+    done = here.call("probes", "lint", "p.jsonl", "--sessions", "s.jsonl", "--fix")
+    assert (done.code, read_probes(here.path / "p.jsonl")[0].evidence_seqs) == (0, (1,))
+    assert "1 probes mended" in done.out
+    write(here.path / "p.jsonl", {**PROBE, "expect": [["$999"]]})
+    before = (here.path / "p.jsonl").read_bytes()
+    assert here.call("probes", "lint", "p.jsonl", "--sessions", "s.jsonl", "--fix").code == 1
+    assert (here.path / "p.jsonl").read_bytes() == before
+
+
+def test_drafts_are_written_once_and_reviewed_by_one_key(
+    here: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Accept freezes, reject excludes, skip leaves; the file is written after each key."""
+    done = here.call("probes", "draft", "s.jsonl", "--out", "d.jsonl")
+    assert (done.code, done.out.startswith("3 drafts in d.jsonl")) == (0, True)
+    assert here.call("probes", "draft", "s.jsonl", "--out", "d.jsonl").code == 2
+    keys = iter("xarq")
+    monkeypatch.setattr(typer, "getchar", lambda: next(keys))
+    file = here.path / "d.jsonl"
+    counts = review_file(file, load_dataset([here.path / "s.jsonl"]))
+    shown = capsys.readouterr().out
+    assert dict(counts) == {"accepted": 1, "excluded": 1, "draft": 1}
+    first, second, third = read_probes(file)
+    assert (first.status, bool(first.frozen)) == ("accepted", True)
+    assert (second.status, second.frozen, third.status) == ("excluded", None, "draft")
+    assert ">    1 user: The deposit for the hall is $450" in shown
+    assert "     0 user: Good morning" in shown
+    assert "a accept, e edit, r reject" in shown
+
+
+def test_a_draft_is_edited_until_lint_is_content(
+    here: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Acceptance is refused while lint finds something; the edited probe is what is frozen."""
+    write(here.path / "d.jsonl", {**PROBE, "status": "draft"})
+    keys, lines = iter("aea"), iter(["How much is the deposit?", "$450 | 450 USD", "-", "1"])
+    monkeypatch.setattr(typer, "getchar", lambda: next(keys))
+    monkeypatch.setattr(typer, "prompt", lambda *a, **k: next(lines))
+    review_file(here.path / "d.jsonl", load_dataset([here.path / "s.jsonl"]))
+    (probe,) = read_probes(here.path / "d.jsonl")
+    assert "lint must find nothing" in capsys.readouterr().out
+    assert (probe.question, probe.expect, probe.evidence_seqs, probe.status) == (
+        "How much is the deposit?", (("$450", "450 USD"),), (1,), "accepted"
+    )  # fmt: skip
+
+
+def test_an_edit_that_makes_no_sense_changes_nothing(
+    here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spans that are none, or beyond the session, are told and the probe stays as it was."""
+    write(here.path / "d.jsonl", {**PROBE, "status": "draft"})
+    before = (here.path / "d.jsonl").read_bytes()
+    for evidence in ("one", "3-1", "99"):
+        keys, lines = iter("eq"), iter(["Q?", "$450", "-", evidence])
+        monkeypatch.setattr(typer, "getchar", lambda keys=keys: next(keys))
+        monkeypatch.setattr(typer, "prompt", lambda *a, lines=lines, **k: next(lines))
+        review_file(here.path / "d.jsonl", load_dataset([here.path / "s.jsonl"]))
+    assert (here.path / "d.jsonl").read_bytes() == before
+
+
+def test_a_plan_from_assumptions(here: Workspace) -> None:
+    """A drop of ten points at 2 % noise: 116 pairs or so, more where probes are tied."""
+    alone = here.call("probes", "plan", "--correlation", "0", "--per-session", "1", "--json")
+    tied = here.call("probes", "plan", "--correlation", "0.3", "--per-session", "9", "--json")
+    assert alone.json["probes"] == alone.json["independent_pairs"]
+    assert tied.json["probes"] == 9 * tied.json["sessions"] > 3 * alone.json["probes"]
+    assert "no number up to 5000" in here.call("probes", "plan", "--effect", "0.005").out
+
+
+def test_judges_are_calibrated_on_labels(here: Workspace) -> None:
+    """One block a judge, the literal scorer first; unclear labels are left out."""
+    base = {"question": "Deposit?", "kind": "number", "expect": [["$450"]]}
+    answers = [("$450", "right"), ("$45", "wrong"), ("$450", "unclear"), ("It is $450.", "right")]
+    write(
+        here.path / "labels.jsonl",
+        *({**base, "answer": a, "human": h, "judges": {"kind": "right"}} for a, h in answers),
+    )
+    done = here.call("judge", "calibrate", "labels.jsonl")
+    assert "literal: 3 decided, 0 undecided; both right 2" in done.out
+    assert "kappa 1.00" in done.out
+    assert "kappa not defined (the judge gave one verdict only)" in done.out
+
+
+@pytest.mark.parametrize(
+    ("record", "part"),
+    [
+        ({"answer": "x"}, "human must be one of"),
+        ({"human": "right"}, "with an answer"),
+        ({"answer": "x", "human": "right", "expect": "y"}, "must be lists"),
+        ({"answer": "x", "human": "right", "judges": {"a": "yes"}}, "judges must be"),
+    ],
+)
+def test_a_faulty_label_is_one_clear_line(
+    here: Workspace, record: dict[str, Any], part: str
+) -> None:
+    """File, line and rule; exit code 2."""
+    write(here.path / "labels.jsonl", record)
+    done = here.call("judge", "calibrate", "labels.jsonl")
+    assert (done.code, len(done.err.splitlines())) == (2, 1)
+    assert "labels.jsonl:1" in done.err
+    assert part in done.err

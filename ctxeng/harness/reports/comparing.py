@@ -78,6 +78,21 @@ def compare_nights(
     return _compared(pairs, rule=rule, measure=measure)
 
 
+def compare_with_reference(night: Night, *, rule: Rule, measure: Measure | None) -> Compared:
+    """Return every arm of a run, controls left out, beside its reference arm; one family of tests.
+
+    Raises:
+        InputError: the run has no other arm.
+    """
+    reference = str(night.conditions["reference_arm"])
+    others = [arm for arm in common_arms(night, night) if arm != reference]
+    if not others:
+        raise InputError(f"a run must have another arm beside {reference!r} ({night.run_id}).")
+    before = Side(night=night, arm=reference)
+    sides = [(before, Side(night=night, arm=arm)) for arm in others]
+    return _compared(sides, rule=rule, measure=measure)
+
+
 def common_arms(before: Night, after: Night) -> list[str]:
     """Return the arms of both nights, controls left out, in the later one's order."""
     controls = after.conditions["controls"]

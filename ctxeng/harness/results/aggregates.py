@@ -6,6 +6,7 @@ probe count once, by their mean.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ctxeng.harness.results.database import rows
@@ -13,7 +14,7 @@ from ctxeng.harness.results.database import rows
 if TYPE_CHECKING:
     import duckdb
 
-Grouping = Literal["all", "bucket", "distilled", "kind", "category", "language", "depth"]
+Grouping = Literal["all", "bucket", "distilled", "kind", "category", "language", "depth", "rounds"]
 RIGHT = (
     "CASE outcome WHEN 'recalled' THEN 1e0 WHEN 'missed' THEN 0e0 WHEN 'abstained' THEN 0e0 "
     "WHEN 'stale' THEN 0e0 WHEN 'fabricated' THEN 0e0 END"
@@ -28,12 +29,24 @@ _KEYS: dict[Grouping, str] = {
     "language": "language",
     # the fifth of the session in which the fact is stated, by its lower end in per cent
     "depth": "CAST(least(4, floor(depth * 5)) * 20 AS INTEGER)",
+    # compactions a fact went through when asked about, by the lower end of the group
+    "rounds": "CASE WHEN answerable THEN CASE WHEN rounds >= 10 THEN 10 WHEN rounds >= 6 THEN 6 "
+    "WHEN rounds >= 4 THEN 4 ELSE CAST(rounds AS INTEGER) END END",
 }
 _RENAMED: dict[Grouping, str] = {
     "distilled": "REPLACE (grp.bucket || CASE WHEN grp.distilled THEN ': distilled' "
     "ELSE ': not distilled' END AS grp)"
 }
-_ATTRIBUTES = ("answerable", "bucket", "distilled", "kind", "category", "language", "depth")
+_ATTRIBUTES = (
+    "answerable",
+    "bucket",
+    "distilled",
+    "kind",
+    "category",
+    "language",
+    "depth",
+    "rounds",
+)
 
 
 def prepare(connection: duckdb.DuckDBPyConnection) -> None:
@@ -139,6 +152,57 @@ def arm_costs(connection: duckdb.DuckDBPyConnection) -> dict[str, float | None]:
         "FROM calls GROUP BY arm",
     )
     return {row["arm"]: row["cost_usd"] for row in found}
+
+
+def own_positions(
+    connection: duckdb.DuckDBPyConnection, arms: Sequence[str]
+) -> list[tuple[str, float, float]]:
+    """Return session, presence inside an episode and presence across a border, by probe.
+
+    Positions are each arm's own. A probe's presence is its mean over the arms (and replicates) in
+    which it stood there; probes that stood at one of the two only are left out.
+    """
+    found = rows(
+        connection,
+        f"""
+        SELECT session_id, avg({_PRESENT}) FILTER (WHERE arm_bucket = 'interior') AS inside,
+               avg({_PRESENT}) FILTER (WHERE arm_bucket = 'boundary') AS across
+        FROM cells WHERE answerable AND value_in_context IS NOT NULL AND list_contains(?, arm)
+        GROUP BY session_id, probe_id
+        HAVING inside IS NOT NULL AND across IS NOT NULL ORDER BY session_id, probe_id
+        """,
+        list(arms),
+    )
+    return [(row["session_id"], row["inside"], row["across"]) for row in found]
+
+
+def lateness(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, float | None]]:
+    """Return by arm the share of prompts built while a compaction was late, and memory's age.
+
+    Columns: late_share, 0..1; memory_age, messages between the last one that the memory in force
+    had read and the question, on average; None where there is no memory.
+    """
+    late = rows(
+        connection,
+        "SELECT arm, avg(CAST(skipped <> '[]' AS DOUBLE)) AS late_share FROM contexts GROUP BY arm",
+    )
+    ages = rows(
+        connection,
+        """
+        SELECT arm, avg(age) AS age FROM (
+          SELECT c.arm, c.as_of - max(a.to_seq) AS age
+          FROM contexts c JOIN artifacts a
+            ON a.arm = c.arm AND a.session_id = c.session_id AND a.kind = 'memory'
+           AND a.visible_from_seq <= c.as_of
+          GROUP BY c.arm, c.session_id, c.probe_id, c.replicate, c.as_of)
+        GROUP BY arm
+        """,
+    )
+    aged = {row["arm"]: row["age"] for row in ages}
+    return {
+        row["arm"]: {"late_share": row["late_share"], "memory_age": aged.get(row["arm"])}
+        for row in late
+    }
 
 
 def artifact_counts(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:

@@ -23,7 +23,13 @@ from ctxeng.harness.reports.markdown import plain
 from ctxeng.harness.reports.recall import RecallRow, recall_row
 from ctxeng.harness.reports.summary import Summary, summarise
 from ctxeng.harness.reports.sweep import Sweep, sweep_of
-from ctxeng.harness.results.aggregates import lateness, own_positions, prepare, session_counts
+from ctxeng.harness.results.aggregates import (
+    lateness,
+    own_positions,
+    prepare,
+    same_prompts,
+    session_counts,
+)
 from ctxeng.harness.results.database import connect
 from ctxeng.harness.results.history import night_of
 from ctxeng.harness.results.run_folder import RunFolder
@@ -42,6 +48,7 @@ class ResultsPage:
         positions: the same facts inside an episode (before) and across a border (after), over arms
             that differ in the phase of the grid alone; None where there are no such arms.
         rounds: recall rows whose bucket is the number of compaction rounds.
+        alike: arms of the run whose prompts are the same word for word.
         late: by arm, see ``results.aggregates.lateness``.
         economics: the same arms along the sessions, where they were played.
     """
@@ -51,6 +58,7 @@ class ResultsPage:
     compared: Compared | None
     positions: Comparison | None
     rounds: tuple[RecallRow, ...]
+    alike: tuple[tuple[str, ...], ...]
     late: Mapping[str, Mapping[str, float | None]]
     economics: Economics | None = None
 
@@ -68,7 +76,7 @@ def results_page(run: RunFolder, *, economics: Economics | None = None) -> Resul
     with connect(run) as connection:
         prepare(connection)
         counted = session_counts(connection, "rounds")
-        late = lateness(connection)
+        late, alike = lateness(connection), same_prompts(connection)
         shifted = _shifted_arms(summary.manifest)
         pairs = Pairs.of(own_positions(connection, shifted)) if len(shifted) > 1 else None
     several = len(summary.arms) > 1
@@ -79,6 +87,9 @@ def results_page(run: RunFolder, *, economics: Economics | None = None) -> Resul
         compared=compare_with_reference(night, rule=rule, measure=None) if several else None,
         positions=_positions(pairs, rule) if pairs is not None and pairs.n else None,
         rounds=tuple(_round_rows(counted, summary.arms)),
+        alike=tuple(
+            group for arms in alike if len(group := tuple(a for a in summary.arms if a in arms)) > 1
+        ),
         late=late,
         economics=economics,
     )
@@ -117,6 +128,11 @@ def page_parts(page: ResultsPage) -> list[str]:
 def findings(page: ResultsPage) -> list[str]:
     """Return what the tests show, and what they cannot tell, as sentences."""
     said = []
+    for arms in page.alike:
+        said.append(
+            f"{', '.join(map(plain, arms))} had the same prompts, word for word: what sets them "
+            "apart does not reach what these models write; nothing here speaks for or against it."
+        )
     if page.positions is not None:
         said.append(page_tables.position_sentence(page.positions))
     if page.compared is not None:

@@ -176,6 +176,29 @@ def own_positions(
     return [(row["session_id"], row["inside"], row["across"]) for row in found]
 
 
+def same_prompts(connection: duckdb.DuckDBPyConnection) -> list[frozenset[str]]:
+    """Return groups of arms whose prompts are the same, word for word, in every probe.
+
+    Each row is hashed as one text: hashes of several columns cancel out when they are combined.
+    """
+    found = rows(
+        connection,
+        """
+        WITH shown AS (
+          SELECT arm, bit_xor(hash(concat_ws(chr(31), session_id, probe_id, replicate, as_of,
+                                             blocks))) AS blocks
+          FROM contexts GROUP BY arm),
+        written AS (
+          SELECT arm, bit_xor(hash(concat_ws(chr(31), session_id, replicate, artifact_id, text)))
+                   AS texts
+          FROM artifacts GROUP BY arm)
+        SELECT list(arm) AS arms FROM shown LEFT JOIN written USING (arm)
+        GROUP BY blocks, texts HAVING count(*) > 1
+        """,
+    )
+    return [frozenset(row["arms"]) for row in found]
+
+
 def lateness(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, float | None]]:
     """Return by arm the share of prompts built while a compaction was late, and memory's age.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -93,11 +93,11 @@ def write_errors(rows: Sequence[LanguageError], path: Path, *, reference: str) -
         InputError: the file cannot be written.
     """
     grid = _grid(rows)
-    escaped = Grid(title="", header=grid.header, rows=[[plain(c) for c in r] for r in grid.rows])
+    escaped = [[plain(counter), plain(language), *rest] for counter, language, *rest in grid.rows]
     parts = ["# estimators: token counters by language", plain(_about(reference))]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = "\n\n".join([*parts, markdown_table(escaped)]) + "\n"
+        text = "\n\n".join([*parts, markdown_table(replace(grid, rows=escaped))]) + "\n"
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(

@@ -29,7 +29,7 @@ from ctxeng.harness.stats.compare import Comparison
 MAX_TOLD = 12  # differences told in a sentence; the table has them all
 _MEASURED = {"answer": "answered rightly", "in_context": "in the prompt"}
 ROUND_GROUPS = {"4": "4–5", "6": "6–9", "10": "10 and more"}
-Late = Mapping[str, Mapping[str, float | None]]
+Upkeep = Mapping[str, Mapping[str, float | None]]
 
 
 def comparison_sentences(compared: Compared) -> list[str]:
@@ -174,15 +174,16 @@ def money_grid(economics: Economics) -> Grid:
     )  # fmt: skip
 
 
-def activity_grid(summary: Summary, late: Late) -> Grid:
-    """Return what every arm wrote, how big its prompts were, and how late it was."""
+def activity_grid(summary: Summary, upkeep: Upkeep) -> Grid:
+    """Return what every arm wrote and read for it, how late it was, how big its prompts were."""
     rows = []
     for row in summary.activity:
-        about = late.get(row.arm, {})
-        age = about.get("memory_age")
+        about = upkeep.get(row.arm, {})
+        age, read = about.get("memory_age"), about.get("read_tokens")
         rows.append([
             plain(row.arm) + (" (idle)" if row.is_idle else ""),
             ", ".join(f"{n} {kind}" for kind, n in row.artifacts.items()) or "none",
+            "–" if read is None else f"{read:,.0f}",
             "–" if row.rounds is None else f"{row.rounds:.1f}",
             percent(row.outside_share),
             percent(about.get("late_share")),
@@ -192,8 +193,9 @@ def activity_grid(summary: Summary, late: Late) -> Grid:
         ])  # fmt: skip
     return Grid(
         title="What each arm did",
-        header=["arm", "artifacts", "rounds a fact", "evidence not raw", "prompts with a late "
-                "compaction", "messages memory lags", "prompt tokens", "of full"],
+        header=["arm", "artifacts", "tokens read for them", "rounds a fact", "evidence not raw",
+                "prompts with a late compaction", "messages memory lags", "prompt tokens",
+                "of full"],
         rows=rows,
     )  # fmt: skip
 

@@ -24,11 +24,11 @@ from ctxeng.harness.reports.recall import RecallRow, recall_row
 from ctxeng.harness.reports.summary import Summary, summarise
 from ctxeng.harness.reports.sweep import Sweep, sweep_of
 from ctxeng.harness.results.aggregates import (
-    lateness,
     own_positions,
     prepare,
     same_prompts,
     session_counts,
+    upkeep,
 )
 from ctxeng.harness.results.database import connect
 from ctxeng.harness.results.history import night_of
@@ -49,7 +49,7 @@ class ResultsPage:
             that differ in the phase of the grid alone; None where there are no such arms.
         rounds: recall rows whose bucket is the number of compaction rounds.
         alike: arms of the run whose prompts are the same word for word.
-        late: by arm, see ``results.aggregates.lateness``.
+        upkeep: by arm, see ``results.aggregates.upkeep``.
         economics: the same arms along the sessions, where they were played.
     """
 
@@ -59,7 +59,7 @@ class ResultsPage:
     positions: Comparison | None
     rounds: tuple[RecallRow, ...]
     alike: tuple[tuple[str, ...], ...]
-    late: Mapping[str, Mapping[str, float | None]]
+    upkeep: Mapping[str, Mapping[str, float | None]]
     economics: Economics | None = None
 
 
@@ -76,7 +76,7 @@ def results_page(run: RunFolder, *, economics: Economics | None = None) -> Resul
     with connect(run) as connection:
         prepare(connection)
         counted = session_counts(connection, "rounds")
-        late, alike = lateness(connection), same_prompts(connection)
+        kept, alike = upkeep(connection), same_prompts(connection)
         shifted = _shifted_arms(summary.manifest)
         pairs = Pairs.of(own_positions(connection, shifted)) if len(shifted) > 1 else None
     several = len(summary.arms) > 1
@@ -90,7 +90,7 @@ def results_page(run: RunFolder, *, economics: Economics | None = None) -> Resul
         alike=tuple(
             group for arms in alike if len(group := tuple(a for a in summary.arms if a in arms)) > 1
         ),
-        late=late,
+        upkeep=kept,
         economics=economics,
     )
 
@@ -160,7 +160,7 @@ def _grids(page: ResultsPage) -> list[Grid]:
         grids.append(page_tables.positions_grid(page.positions))
     if page.economics is not None:
         grids.append(page_tables.money_grid(page.economics))
-    grids.append(page_tables.activity_grid(summary, page.late))
+    grids.append(page_tables.activity_grid(summary, page.upkeep))
     grids.append(page_tables.rounds_grid(page.rounds))
     if any(row.curve for row in summary.drift):
         grids.append(page_tables.decay_grid(summary.drift))

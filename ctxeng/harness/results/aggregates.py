@@ -199,33 +199,35 @@ def same_prompts(connection: duckdb.DuckDBPyConnection) -> list[frozenset[str]]:
     return [frozenset(row["arms"]) for row in found]
 
 
-def lateness(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, float | None]]:
-    """Return by arm the share of prompts built while a compaction was late, and memory's age.
+def upkeep(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, float | None]]:
+    """Return by arm what its compaction read, and how late it was.
 
-    Columns: late_share, 0..1; memory_age, messages between the last one that the memory in force
-    had read and the question, on average; None where there is no memory.
+    Columns: read_tokens, input of all calls but readers' and judges'; late_share, 0..1, of prompts
+    built while a compaction was late; memory_age, messages between the last one that the memory in
+    force had read and the question, on average, None where there is no memory.
     """
-    late = rows(
-        connection,
-        "SELECT arm, avg(CAST(skipped <> '[]' AS DOUBLE)) AS late_share FROM contexts GROUP BY arm",
-    )
-    ages = rows(
-        connection,
-        """
-        SELECT arm, avg(age) AS age FROM (
+    found: dict[str, dict[str, float | None]] = {}
+    for name, query in _UPKEEP.items():
+        for row in rows(connection, query):
+            found.setdefault(row["arm"], dict.fromkeys(_UPKEEP))[name] = row["value"]
+    return found
+
+
+_UPKEEP = {
+    "read_tokens": """
+        SELECT arm, sum(input_tokens + cached_tokens + cache_write_tokens) AS value
+        FROM calls WHERE role NOT IN ('reader', 'judge') GROUP BY arm""",
+    "late_share": """
+        SELECT arm, avg(CAST(skipped <> '[]' AS DOUBLE)) AS value FROM contexts GROUP BY arm""",
+    "memory_age": """
+        SELECT arm, avg(age) AS value FROM (
           SELECT c.arm, c.as_of - max(a.to_seq) AS age
           FROM contexts c JOIN artifacts a
             ON a.arm = c.arm AND a.session_id = c.session_id AND a.kind = 'memory'
            AND a.visible_from_seq <= c.as_of
           GROUP BY c.arm, c.session_id, c.probe_id, c.replicate, c.as_of)
-        GROUP BY arm
-        """,
-    )
-    aged = {row["arm"]: row["age"] for row in ages}
-    return {
-        row["arm"]: {"late_share": row["late_share"], "memory_age": aged.get(row["arm"])}
-        for row in late
-    }
+        GROUP BY arm""",
+}
 
 
 def artifact_counts(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:

@@ -50,12 +50,14 @@ def test_a_page_shows_recall_by_position_with_intervals(page: ResultsPage) -> No
 
 
 def test_a_page_says_what_is_shown_and_what_cannot_be(page: ResultsPage) -> None:
-    """56 decided pairs, 24 of them gained 32 facts; each position has too few for a verdict."""
+    """56 decided pairs of which 32 gained; each position alone has too few for a verdict."""
     (shown,) = findings(page)
     assert shown.startswith("Shown to differ from episodes, in points: roomy all +57 ")
     assert shown.endswith("(n = 56).")
     parts = "\n".join(page_parts(page))
-    assert "not enough data (24 pairs, a verdict needs 40)" in parts
+    assert [row[:3] for row in rows(page_parts(page), "Each arm beside").values()] == [
+        ["all", "56", "43%"]
+    ]
     assert "| episodes | 50 35–65 | 135 | 2.0000 | no better than roomy |" in parts
 
 

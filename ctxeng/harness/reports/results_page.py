@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
+import orjson
 
 from ctxeng.core.errors import InputError
+from ctxeng.harness.attribution.position import crosses
 from ctxeng.harness.experiments.economics import Economics
+from ctxeng.harness.probes.model import Span
 from ctxeng.harness.reports import page_tables
 from ctxeng.harness.reports.comparing import (
     SEED,
@@ -24,7 +28,7 @@ from ctxeng.harness.reports.recall import RecallRow, recall_row
 from ctxeng.harness.reports.summary import Summary, summarise
 from ctxeng.harness.reports.sweep import Sweep, sweep_of
 from ctxeng.harness.results.aggregates import (
-    own_positions,
+    covered_facts,
     prepare,
     same_prompts,
     session_counts,
@@ -78,14 +82,15 @@ def results_page(run: RunFolder, *, economics: Economics | None = None) -> Resul
         counted = session_counts(connection, "rounds")
         kept, alike = upkeep(connection), same_prompts(connection)
         shifted = _shifted_arms(summary.manifest)
-        pairs = Pairs.of(own_positions(connection, shifted)) if len(shifted) > 1 else None
+        facts = covered_facts(connection, shifted) if len(shifted) > 1 else []
+    pairs = Pairs.of(_moved(facts))
     several = len(summary.arms) > 1
     rule = gate_rule(night, None)
     return ResultsPage(
         summary=summary,
         sweep=sweep_of(run, None, costs=_costs(summary, economics)) if several else None,
         compared=compare_with_reference(night, rule=rule, measure=None) if several else None,
-        positions=_positions(pairs, rule) if pairs is not None and pairs.n else None,
+        positions=_positions(pairs, rule) if pairs.n else None,
         rounds=tuple(_round_rows(counted, summary.arms)),
         alike=tuple(
             group for arms in alike if len(group := tuple(a for a in summary.arms if a in arms)) > 1
@@ -209,6 +214,23 @@ def _shifted_arms(manifest: Mapping[str, Any]) -> list[str]:
         for name, arm in manifest["arms"].items()
         if arm["control"] is None and shape(name) == reference
     ]
+
+
+def _moved(facts: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float, float]]:
+    """Yield session, presence inside an episode and across a border of facts that stood at both.
+
+    Borders are each arm's own. A fact whose spans stand differently is at neither.
+    """
+    places: dict[tuple[str, str], dict[bool, list[float]]] = {}
+    for row in facts:
+        spans = [Span(from_seq=a, to_seq=b) for a, b in orjson.loads(row["evidence"])]
+        found = {crosses(span, row["starts"]) for span in spans}
+        if len(found) == 1:
+            fact = places.setdefault((row["session_id"], row["probe_id"]), {})
+            fact.setdefault(found.pop(), []).append(row["present"])
+    for (session_id, _), fact in places.items():
+        if len(fact) == 2:
+            yield session_id, fmean(fact[False]), fmean(fact[True])
 
 
 def _positions(pairs: Pairs, rule: Rule) -> Comparison:

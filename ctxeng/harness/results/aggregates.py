@@ -154,26 +154,31 @@ def arm_costs(connection: duckdb.DuckDBPyConnection) -> dict[str, float | None]:
     return {row["arm"]: row["cost_usd"] for row in found}
 
 
-def own_positions(
+def covered_facts(
     connection: duckdb.DuckDBPyConnection, arms: Sequence[str]
-) -> list[tuple[str, float, float]]:
-    """Return session, presence inside an episode and presence across a border, by probe.
+) -> list[dict[str, Any]]:
+    """Return every fact that summaries cover wholly, arm by arm.
 
-    Positions are each arm's own. A probe's presence is its mean over the arms (and replicates) in
-    which it stood there; probes that stood at one of the two only are left out.
+    Columns: arm, session_id, probe_id, evidence (spans as JSON), present (0..1, a mean over
+    replicates), starts (first seqs of the arm's own episodes in that session).
     """
-    found = rows(
+    return rows(
         connection,
         f"""
-        SELECT session_id, avg({_PRESENT}) FILTER (WHERE arm_bucket = 'interior') AS inside,
-               avg({_PRESENT}) FILTER (WHERE arm_bucket = 'boundary') AS across
-        FROM cells WHERE answerable AND value_in_context IS NOT NULL AND list_contains(?, arm)
-        GROUP BY session_id, probe_id
-        HAVING inside IS NOT NULL AND across IS NOT NULL ORDER BY session_id, probe_id
+        WITH facts AS (
+          SELECT arm, session_id, probe_id, avg({_PRESENT}) AS present FROM cells
+          WHERE answerable AND value_in_context IS NOT NULL AND list_contains(?, arm)
+            AND arm_bucket IN ('interior', 'boundary')
+          GROUP BY ALL),
+        episodes AS (
+          SELECT arm, session_id, list(DISTINCT from_seq) AS starts FROM artifacts
+          WHERE kind = 'episode' GROUP BY ALL)
+        SELECT arm, session_id, probe_id, evidence, present, starts
+        FROM facts JOIN episodes USING (arm, session_id) JOIN probes USING (session_id, probe_id)
+        ORDER BY ALL
         """,
         list(arms),
     )
-    return [(row["session_id"], row["inside"], row["across"]) for row in found]
 
 
 def same_prompts(connection: duckdb.DuckDBPyConnection) -> list[frozenset[str]]:

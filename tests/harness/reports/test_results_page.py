@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from ctxeng.core.errors import InputError
@@ -106,7 +107,7 @@ def phased(tmp_path: Path, *, across: int) -> ResultsPage:
             "replicate": 0, "summariser_replicate": 0, "kind": "number", "language": "en",
             "answerable": True, "bucket": "interior", "distilled": False, "tail": False,
             "retrieved": False, "evicted": False, "depth": 0.1, "rounds": 1, "verbose": False,
-            "audited": False, "arm_bucket": "interior" if is_inside else "boundary",
+            "audited": False, "arm_bucket": "interior",
             "value_in_context": is_inside or fact % 5 < across // 2, "evidence_in_context": 0.0,
             "outcome": "skipped", "context_tokens": 10, "full_tokens": 20,
             "differs_from_full": True,
@@ -126,11 +127,41 @@ def phased(tmp_path: Path, *, across: int) -> ResultsPage:
         "is_offline": True, "counts": counts,
         "experiment": {"name": "phased", "models": models, "expectation": "None *at all*."},
     }  # fmt: skip
-    return results_page(write_run(tmp_path, manifest=manifest, tables={"cells": cells}))
+    tables = {
+        "cells": cells,
+        "probes": [_probe(s, f, [[4, 5]] if f < 5 else [[5, 6]]) for s in range(8) for f in range(10)],
+        "artifacts": [_episode(f"s{s}", arm, start) for s in range(8)
+                      for arm, starts in (("first", (0, 6, 12)), ("second", (0, 5, 11)))
+                      for start in starts],
+    }  # fmt: skip
+    return results_page(write_run(tmp_path, manifest=manifest, tables=tables))
+
+
+def _probe(session: int, fact: int, evidence: list[list[int]]) -> dict[str, Any]:
+    return {
+        "probe_id": f"p{fact}", "session_id": f"s{session}", "question": "?", "kind": "number",
+        "evidence": orjson.dumps(evidence).decode(), "expect": "[]", "forbid": "[]",
+        "answerable": True, "language": "en",
+    }  # fmt: skip
+
+
+def _episode(session: str, arm: str, start: int) -> dict[str, Any]:
+    return {
+        "arm": arm, "session_id": session, "replicate": 0, "artifact_id": f"episode/{start}",
+        "kind": "episode", "level": 0, "from_seq": start, "to_seq": start + 5,
+        "read_from_seq": start, "read_to_seq": start + 5, "parents": "[]",
+        "visible_from_seq": start + 6, "version": 1, "status": "current", "text": f"{arm} {start}",
+        "items": "[]", "tokens": 9, "model": "offline", "prompt_hash": "h", "lossless": False,
+        "meta": "{}",
+    }  # fmt: skip
 
 
 def test_facts_are_compared_with_themselves_at_another_position(tmp_path: Path) -> None:
-    """Every fact is kept inside; across a border four of ten are: −60 points in each session."""
+    """Every fact is kept inside; across a border four of ten are: −60 points in each session.
+
+    Episodes of one arm begin at 0, 6 and 12, of the other at 0, 5 and 11: messages 4 and 5 stand in
+    one episode of the first and in two of the second, messages 5 and 6 the other way round.
+    """
     page = phased(tmp_path, across=4)
     assert page.positions is not None
     assert (page.positions.n, page.positions.before, page.positions.after) == (80, 1.0, 0.4)

@@ -101,7 +101,7 @@ async def replay(plan: ReplayPlan, *, store: Store, progress: Progress | None = 
 
     def advance(label: str, calls: Sequence[Mapping[str, Any]]) -> None:
         nonlocal done, cost_usd
-        done, cost_usd = done + 1, _plus(cost_usd, calls)
+        done, cost_usd = done + 1, spent_with(cost_usd, calls)
         if progress is not None:
             progress(done, total, label, cost_usd)
 
@@ -117,8 +117,11 @@ async def replay(plan: ReplayPlan, *, store: Store, progress: Progress | None = 
     return _joined([task.result() for task in tasks])
 
 
-def _plus(cost_usd: float | None, calls: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the money with that for calls that were made, not answered by the ledger."""
+def spent_with(cost_usd: float | None, calls: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return the money with that for calls that were made, not answered by the ledger.
+
+    None from the first call on whose price is unknown.
+    """
     for call in calls:
         if not call.get("from_ledger"):
             price = call.get("cost_usd")

@@ -7,6 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
+from ctxeng.harness.replay.runner import spent_with
 from ctxeng.harness.reports.progress import bar, progress_bar
 
 
@@ -39,6 +40,21 @@ def test_an_unknown_price_is_unknown_and_the_offline_model_is_free(
     cost_usd: float | None, shown: str
 ) -> None:
     assert shown in line(cost_usd)
+
+
+def test_money_so_far_counts_the_calls_that_were_made() -> None:
+    """0.25 made, 0.5 from the ledger, 1.5 made: 1.75; one call without a price makes it unknown."""
+    calls = [
+        {"cost_usd": 0.25, "from_ledger": False},
+        {"cost_usd": 0.5, "from_ledger": True},
+        {"cost_usd": 1.5, "from_ledger": None},
+    ]
+    assert spent_with(0.0, calls) == 1.75
+    assert spent_with(1.0, []) == 1.0
+    assert spent_with(0.0, [{"cost_usd": None, "from_ledger": True}]) == 0.0
+    unknown = spent_with(0.0, [{"cost_usd": None, "from_ledger": False}])
+    assert unknown is None
+    assert spent_with(unknown, calls) is None
 
 
 def test_a_bar_without_calls_shows_no_money() -> None:

@@ -33,9 +33,12 @@ Upkeep = Mapping[str, Mapping[str, float | None]]
 
 
 def comparison_sentences(compared: Compared) -> list[str]:
-    """Return which arms differ from the reference arm, which are alike, which cannot be told."""
+    """Return which arms differ from the reference arm, which are alike, which cannot be told.
+
+    A difference is told where the test by session and the interval agree.
+    """
     reference = plain(compared.before.partition(":")[2])
-    shown = [c for c in worst_first(compared.comparisons) if c.verdict in ("better", "worse")]
+    shown = [c for c in worst_first(compared.comparisons) if _is_shown(c)]
     said = []
     if shown:
         listed = "; ".join(map(_difference, shown[:MAX_TOLD]))
@@ -265,6 +268,11 @@ def _share(row: RecallRow | None, *, asked: bool) -> str:
     if asked:
         return interval(row.recall, row.low, row.high)
     return interval(row.in_context, row.in_context_low, row.in_context_high)
+
+
+def _is_shown(c: Comparison) -> bool:
+    is_inside = c.low is None or c.high is None or c.low <= 0.0 <= c.high
+    return c.verdict in ("better", "worse") and not is_inside
 
 
 def _difference(c: Comparison) -> str:

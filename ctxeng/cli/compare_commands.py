@@ -10,10 +10,12 @@ import orjson
 import typer
 
 from ctxeng.cli.app import EXIT_CANNOT_RUN, EXIT_FOUND, EXIT_NOT_ENOUGH, app, workspace
+from ctxeng.cli.economics_commands import played_economics
 
 if TYPE_CHECKING:
     from ctxeng.harness.results.history import Night
     from ctxeng.harness.results.pairing import Side
+    from ctxeng.harness.results.run_folder import RunFolder
 
 GATE_EXITS = {
     "pass": 0,
@@ -146,19 +148,43 @@ def sweep(
     measure: Annotated[
         MeasureFlag | None, typer.Option(help="Default: answers where a reader was asked.")
     ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write a page of results to this file instead.")
+    ] = None,
+    economics: Annotated[
+        Path | None,
+        typer.Option(
+            help="The run's experiment file: its money along the sessions joins the page."
+        ),
+    ] = None,
     reports: Reports = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
     """Show which arms no other beats in recall, tokens and money, and which cannot be separated."""
+    from ctxeng.core.errors import InputError
     from ctxeng.harness.reports import comparison_table
     from ctxeng.harness.reports.sweep import sweep_of
     from ctxeng.harness.results.run_folder import open_run
 
-    found = sweep_of(open_run(run, reports=reports or workspace() / "reports"), measure)
+    opened = open_run(run, reports=reports or workspace() / "reports")
+    if economics is not None and markdown is None:
+        raise InputError("--economics must stand with --markdown. Name a file for the page.")
+    if markdown is not None:
+        _write_page(opened, markdown, economics)
+        return
+    found = sweep_of(opened, measure)
     if as_json:
         sys.stdout.write(orjson.dumps(found.record()).decode() + "\n")
     else:
         comparison_table.print_front(found, comparison_table.console())
+
+
+def _write_page(run: RunFolder, page: Path, experiment: Path | None) -> None:
+    from ctxeng.harness.reports.results_page import results_page, write_results_page
+
+    played = None if experiment is None else played_economics(experiment)
+    write_results_page(results_page(run, economics=played), page)
+    typer.echo(str(page))
 
 
 def _side(name: str, reports: Path) -> tuple[Night, str | None]:

@@ -40,6 +40,7 @@ def nightly(
     from ctxeng.harness.experiments.launch import RunOptions, prepare, run_prepared
     from ctxeng.harness.reports import comparison_table, terminal
     from ctxeng.harness.reports.nightly import finish_night
+    from ctxeng.harness.reports.progress import progress_bar
     from ctxeng.harness.reports.summary import summarise
     from ctxeng.harness.results.database import refresh_catalogue
 
@@ -49,7 +50,8 @@ def nightly(
         out=folder, mode=cache, jobs=jobs, max_calls=max_calls, max_cost_usd=max_cost
     )
     prepared = prepare(file, workspace=home, options=options)
-    with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
+    is_shown = not as_json and sys.stderr.isatty()
+    with progress_bar(enabled=is_shown, with_money=True) as advance:
         run = run_async(run_prepared(prepared, options, progress=advance))
     night, files = finish_night(run, summarise(run), history or folder / "history", margin=margin)
     paths = {name: str(path) for name, path in files.items()}

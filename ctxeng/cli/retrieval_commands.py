@@ -39,7 +39,7 @@ def evaluate(
     from ctxeng.harness.probes.io import check_against, read_probes
     from ctxeng.harness.ranking.evaluate import evaluate_in, ks_of
     from ctxeng.harness.reports import ranking as report
-    from ctxeng.harness.reports import terminal
+    from ctxeng.harness.reports.progress import progress_bar
     from ctxeng.harness.sessions.io import load_dataset
 
     ks = ks_of(k)
@@ -47,7 +47,7 @@ def evaluate(
     read = read_probes(probes or dataset / "probes.jsonl")
     check_against(read, sessions)
     asked = [probe for probe in read if language in (None, probe.language)]
-    with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
+    with progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
         found = run_async(
             evaluate_in(
                 workspace(), sessions, asked, embedder_name=embedder, ks=ks, progress=advance

@@ -51,6 +51,7 @@ def run(
     from ctxeng.core.errors import InputError
     from ctxeng.harness.experiments.launch import RunOptions, prepare, run_prepared
     from ctxeng.harness.reports import terminal, write_report
+    from ctxeng.harness.reports.progress import progress_bar
     from ctxeng.harness.reports.summary import summarise
     from ctxeng.harness.results.database import refresh_catalogue
 
@@ -71,7 +72,8 @@ def run(
         _foretell(file, options, as_json=as_json)
         return
     prepared = prepare(file, workspace=home, options=options)
-    with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
+    is_shown = not as_json and sys.stderr.isatty()
+    with progress_bar(enabled=is_shown, with_money=True) as advance:
         finished = run_async(run_prepared(prepared, options, progress=advance))
     summary = summarise(finished)
     written = write_report(finished, summary)
@@ -110,11 +112,11 @@ def plan(
 def _foretell(file: Path, options: RunOptions, *, as_json: bool) -> None:
     from ctxeng.harness.experiments.forecast import forecast
     from ctxeng.harness.experiments.launch import prepare
-    from ctxeng.harness.reports import terminal
     from ctxeng.harness.reports.forecast import print_forecast
+    from ctxeng.harness.reports.progress import progress_bar
 
     prepared = prepare(file, workspace=workspace(), options=options)
-    with terminal.progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
+    with progress_bar(enabled=not as_json and sys.stderr.isatty()) as advance:
         told = run_async(forecast(prepared, options, progress=advance))
     if as_json:
         sys.stdout.write(orjson.dumps(told.record()).decode() + "\n")

@@ -15,28 +15,30 @@ from ctxeng.cli.app import app
 
 @app.command(name="tokens")
 def tokens(
-    dataset: Annotated[Path, typer.Argument(help="Dataset folder or session file.")],
+    datasets: Annotated[list[Path], typer.Argument(help="Dataset folders or session files.")],
     counters: Annotated[
         str, typer.Option(help="Counters to check, joined by commas.")
     ] = "heuristic,cl100k,o200k",
     reference: Annotated[
         str, typer.Option(help="The counter taken for the truth; provider:MODEL asks the API.")
     ] = "cl100k",
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write a page of results to this file instead.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line a row.")] = False,
 ) -> None:
-    """Each token counter's error on the messages of a dataset, by language."""
-    from ctxeng.harness.reports.counting import print_errors
+    """Each token counter's error on the messages of datasets, by language."""
+    from ctxeng.harness.reports.counting import errors_by_language, print_errors, write_errors
     from ctxeng.harness.sessions.io import load_dataset
     from ctxeng.models.counting import open_any_counter
-    from ctxeng.tokens.counters import errors
 
     truth = open_any_counter(reference)
     checked = [open_any_counter(name.strip()) for name in counters.split(",")]
-    texts: dict[str, list[str]] = {}
-    for session in load_dataset([dataset]):
-        texts.setdefault(session.language, []).extend(m.text for m in session.messages)
-    rows = errors(texts, checked, truth)
-    if as_json:
+    rows = errors_by_language(load_dataset(datasets), checked, truth)
+    if markdown is not None:
+        write_errors(rows, markdown, reference=truth.name)
+        typer.echo(str(markdown))
+    elif as_json:
         for row in rows:
             sys.stdout.write(orjson.dumps(asdict(row)).decode() + "\n")
     else:

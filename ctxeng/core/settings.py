@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 LARGEST = 2**53  # what every JSON reader keeps exactly
 
@@ -125,12 +125,18 @@ class BudgetSettings(Section):
 class CompactionSettings(Section):
     """When artifacts become visible, and what the builder does while they are late.
 
-    ``lag_messages``: how many messages pass before an artifact may be used; None: never.
+    ``lag_messages``: how many messages pass before an artifact may be used; None, which a file
+    writes as ``"never"``: it never may.
     ``when_late``: keep the uncovered messages raw while the budget lasts, or the window only.
     """
 
     lag_messages: int | None = Field(default=0, ge=0)
     when_late: Literal["keep_raw", "window_only"] = "keep_raw"
+
+    @field_validator("lag_messages", mode="before")
+    @classmethod
+    def _never(cls, value: object) -> object:
+        return None if value == "never" else value
 
 
 class StrategySettings(Section):

@@ -62,6 +62,21 @@ def test_what_is_said_and_the_exit_code(
     assert all(len(line) <= 100 for line in done.out.splitlines())
 
 
+def test_a_sweep_is_written_as_a_page(tmp_path: Path) -> None:
+    """The notice of the offline model first; money along the sessions needs a page to join."""
+    made_run(tmp_path / "reports", "n1", {"main": recalled_below(6), "other": recalled_below(1)},
+             sessions=8)  # fmt: skip
+    nights = Workspace(path=tmp_path)
+    done = nights.call("sweep", "n1", "--markdown", "docs/n1.md")
+    assert (done.code, done.out.split()) == (0, ["docs/n1.md"]), done.err
+    lines = (nights.path / "docs/n1.md").read_text("utf-8").split("\n\n")
+    assert lines[1].startswith("> Made with the offline model")
+    assert any(line.startswith("**Came out.** Shown to differ from main") for line in lines)
+    alone = nights.call("sweep", "n1", "--economics", "experiments/small.toml")
+    assert alone.code == 2
+    assert "--economics must stand with --markdown" in alone.err
+
+
 def test_json_holds_every_verdict(nights: Workspace) -> None:
     """One line, with the p-values, the interval and the smallest drop that could be seen."""
     found = json.loads(nights.call("compare", "n1", "n3", "--json").out)

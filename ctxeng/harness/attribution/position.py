@@ -69,8 +69,12 @@ def bucket_of(
         return "edge"
     if not all(any(a.covers(seq) for a in visible) for seq in span.seqs):
         return "gap"
-    crossing = any(span.from_seq < seam <= span.to_seq for seam in seams)
-    return "boundary" if crossing else "interior"
+    return "boundary" if crosses(span, seams) else "interior"
+
+
+def crosses(span: Span, seams: Iterable[int]) -> bool:
+    """Return whether a seam stands inside a span."""
+    return any(span.from_seq < seam <= span.to_seq for seam in seams)
 
 
 def seams_of(artifacts: Sequence[Artifact]) -> tuple[int, ...]:

@@ -73,7 +73,8 @@ from ctxeng.tokens import open_counter
 REPLAY_DATABASE = "replay"  # one for each embedder: an index holds vectors of one kind
 NOBODY = "none"
 NOT_OF_THE_CELLS: Any = {
-    **dict.fromkeys(("description", "economics", "gate", "limits", "sessions", "probes"), True),
+    **dict.fromkeys(("description", "expectation", "economics", "gate", "limits"), True),
+    **dict.fromkeys(("sessions", "probes"), True),
     "models": {"concurrency", "mode", "poll_seconds", "quiet_seconds", "timeout_seconds"},
 }
 IN_FLIGHT = 4  # sessions at once in one process: the database answers one while others compute

@@ -112,10 +112,15 @@ class ArmTable(Section):
 
 
 class ExperimentFile(Section):
-    """A whole experiment file."""
+    """A whole experiment file.
+
+    ``description`` says what is asked, ``expectation`` what is expected and by whom: a results page
+    shows it beside what came out. Neither decides anything.
+    """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
     description: str = ""
+    expectation: str = ""
     extends: str | None = None
     sessions: list[str] = Field(min_length=1)
     probes: list[str] = Field(min_length=1)

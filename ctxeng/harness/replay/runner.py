@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from ctxeng.core.messages import Session
 from ctxeng.core.settings import BudgetSettings, StrategySettings, WindowSettings
@@ -27,7 +27,17 @@ from ctxeng.harness.results.tables import TABLES
 from ctxeng.store import Store
 
 Rows = dict[str, list[dict[str, Any]]]
-Progress = Callable[[int, int, str], None]
+
+
+class Progress(Protocol):
+    """Told what is done, of how much, what was last, and the money for the calls made so far.
+
+    ``cost_usd``: 0 where nothing is paid for, None once a price is unknown.
+    """
+
+    def __call__(self, done: int, total: int, label: str, cost_usd: float | None = 0.0, /) -> None:
+        """Take the new state."""
+
 
 WHOLE_HISTORY = Arm(
     name="full",
@@ -86,13 +96,14 @@ async def replay(plan: ReplayPlan, *, store: Store, progress: Progress | None = 
     partial = PartialRun(plan.scratch)
     total = len(unit_names(plan))
     done = 0
+    cost_usd: float | None = 0.0
     gate = asyncio.Semaphore(plan.jobs)
 
-    def advance(label: str) -> None:
-        nonlocal done
-        done += 1
+    def advance(label: str, calls: Sequence[Mapping[str, Any]]) -> None:
+        nonlocal done, cost_usd
+        done, cost_usd = done + 1, spent_with(cost_usd, calls)
         if progress is not None:
-            progress(done, total, label)
+            progress(done, total, label, cost_usd)
 
     async def one(session: Session) -> Rows:
         async with gate:
@@ -104,6 +115,18 @@ async def replay(plan: ReplayPlan, *, store: Store, progress: Progress | None = 
     except BaseExceptionGroup as failed:
         raise _first_error(failed) from None
     return _joined([task.result() for task in tasks])
+
+
+def spent_with(cost_usd: float | None, calls: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return the money with that for calls that were made, not answered by the ledger.
+
+    None from the first call on whose price is unknown.
+    """
+    for call in calls:
+        if not call.get("from_ledger"):
+            price = call.get("cost_usd")
+            cost_usd = None if cost_usd is None or price is None else cost_usd + float(price)
+    return cost_usd
 
 
 def _first_error(failed: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -130,7 +153,7 @@ async def _session(
     *,
     store: Store,
     partial: PartialRun,
-    advance: Callable[[str], None],
+    advance: Callable[[str, Sequence[Mapping[str, Any]]], None],
 ) -> Rows:
     """Play every unit of a session at once; the first, the reference, makes the frame of all."""
     frame: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
@@ -145,7 +168,7 @@ async def _session(
                 partial.save(rows, *unit)
         elif makes_frame:
             frame.set_result(_frame(rows))
-        advance(f"{session.session_id} · {arm.name}")
+        advance(f"{session.session_id} · {arm.name}", rows.get("calls", ()))
         return {name: found for name, found in rows.items() if name in TABLES}
 
     async with asyncio.TaskGroup() as group:

@@ -78,6 +78,23 @@ def compare_nights(
     return _compared(pairs, rule=rule, measure=measure)
 
 
+def compare_with_reference(night: Night, *, rule: Rule, measure: Measure | None) -> Compared:
+    """Return every arm of a run, controls left out, beside its reference arm; one family of tests.
+
+    Positions with fewer probes than a verdict needs are left out.
+
+    Raises:
+        InputError: the run has no other arm.
+    """
+    reference = str(night.conditions["reference_arm"])
+    others = [arm for arm in common_arms(night, night) if arm != reference]
+    if not others:
+        raise InputError(f"a run must have another arm beside {reference!r} ({night.run_id}).")
+    before = Side(night=night, arm=reference)
+    sides = [(before, Side(night=night, arm=arm)) for arm in others]
+    return _compared(sides, rule=rule, measure=measure, least=rule.min_probes)
+
+
 def common_arms(before: Night, after: Night) -> list[str]:
     """Return the arms of both nights, controls left out, in the later one's order."""
     controls = after.conditions["controls"]
@@ -115,7 +132,7 @@ def gated_buckets(night: Night) -> list[str]:
 
 
 def _compared(
-    sides: Sequence[tuple[Side, Side]], *, rule: Rule, measure: Measure | None
+    sides: Sequence[tuple[Side, Side]], *, rule: Rule, measure: Measure | None, least: int = 0
 ) -> Compared:
     before, after = sides[0][0].night, sides[0][1].night
     found = obstacles(before.conditions, after.conditions)
@@ -131,8 +148,9 @@ def _compared(
         paired = paired_rows(old, new, used)
         unpaired[new.arm] = paired.unpaired
         for bucket in (ALL, *BUCKETS):
-            if bucket in paired.buckets:
-                groups[new.arm, bucket] = Pairs.by_session(paired.buckets[bucket])
+            pairs = Pairs.by_session(paired.buckets.get(bucket, ()))
+            if pairs.n > max(0, least - 1):
+                groups[new.arm, bucket] = pairs
     rng = np.random.default_rng(SEED)
     compared = compare(groups, rule=rule, rng=rng, outside_family=(ALL, "none"))
     is_one_run = before.run_id == after.run_id

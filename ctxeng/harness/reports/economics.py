@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ OFFLINE_NOTICE = (
     "Summaries were written by the offline model, a plain extractive baseline: their lengths are "
     "its lengths, not Claude's."
 )
+_BAR = re.compile(r"(?<!\\)\|")
 MOVING = (Caching(placement="moving"), Caching(placement="moving", ttl="1h"))
 
 
@@ -45,7 +47,7 @@ def markdown(found: Economics) -> str:
     """Return the whole report as Markdown."""
     parts = [f"# Economics of a session: {found.name}", *_intro(found)]
     for grid in grids(found):
-        parts += [f"## {grid.title}", _markdown_table(grid)]
+        parts += [f"## {grid.title}", markdown_table(grid)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -249,17 +251,14 @@ def _claims(found: Economics) -> Grid:
     )
 
 
-def _markdown_table(grid: Grid) -> str:
+def markdown_table(grid: Grid) -> str:
+    """Return a table as Markdown; bars inside a cell are escaped where they are not yet."""
     words = 4 if grid.is_prose else 1
     marks = ["---" if place < words else "---:" for place in range(len(grid.header))]
     lines = [grid.header, marks, *grid.rows]
     return "\n".join(
-        "| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines
+        "| " + " | ".join(_BAR.sub(r"\|", cell) for cell in line) + " |" for line in lines
     )
-
-
-def _one_line(cell: str) -> str:
-    return " ".join(cell.split()).replace("|", "\\|")
 
 
 def _rich_table(grid: Grid) -> Table:

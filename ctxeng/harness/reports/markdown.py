@@ -44,38 +44,36 @@ def markdown_lines(night: Nightly) -> list[str]:
 
 
 def _quoted(notices: Sequence[str]) -> list[str]:
-    return [f"> {_plain(notice)}" for notice in notices] + ([""] if notices else [])
+    return [f"> {plain(notice)}" for notice in notices] + ([""] if notices else [])
 
 
 def _headline(night: Nightly) -> list[str]:
     manifest = night.summary.manifest
     counts, models = manifest["counts"], manifest["experiment"]["models"]
-    roles = ", ".join(
-        f"{role} {_plain(models[role])}" for role in ("reader", "summariser", "judge")
-    )
+    roles = ", ".join(f"{role} {plain(models[role])}" for role in ("reader", "summariser", "judge"))
     lines = [
-        f"### {_plain(manifest['experiment']['name'])}: {night.gate.status}",
+        f"### {plain(manifest['experiment']['name'])}: {night.gate.status}",
         "",
-        f"{_plain(night.summary.run_id)}: {counts['sessions']} sessions, {counts['probes']} "
+        f"{plain(night.summary.run_id)}: {counts['sessions']} sessions, {counts['probes']} "
         f"probes, {counts['cells']} cells; {roles}. "
         f"Gate: at most {100 * night.gate.margin:g} points lost.",
     ]
-    lines += [f"- {_plain(reason)}" for reason in night.gate.reasons[:6]]
-    lines += [f"- {_plain(reason)}" for reason in (*night.passed_over, *night.damaged)[:3]]
+    lines += [f"- {plain(reason)}" for reason in night.gate.reasons[:6]]
+    lines += [f"- {plain(reason)}" for reason in (*night.passed_over, *night.damaged)[:3]]
     return lines
 
 
 def _comparison_table(compared: Compared) -> list[str]:
     what = "answer" if compared.measure == "answer" else "in-context"
     lines = [
-        f"Recall ({what}) by position, % beside {_plain(compared.before)}:",
+        f"Recall ({what}) by position, % beside {plain(compared.before)}:",
         "",
         "| arm | position | n | before | now | change, 95 % | sees | verdict |",
         "|---|---|--:|--:|--:|--:|--:|---|",
     ]
     return lines + [
-        f"| {_plain(c.arm)} | {_position(c.bucket)} | {c.n} | {percent(c.before)} "
-        f"| {percent(c.after)} | {_change(c)} | {_sees(c)} | {_verdict(c)} |"
+        f"| {plain(c.arm)} | {position(c.bucket)} | {c.n} | {percent(c.before)} "
+        f"| {percent(c.after)} | {shown_change(c)} | {sees(c)} | {shown_verdict(c)} |"
         for c in worst_first(compared.comparisons)[:20]
     ]
 
@@ -93,14 +91,14 @@ def _recall_table(summary: Summary) -> list[str]:
     what = "answer" if summary.asked else "in-context"
     rows = [row for b in (ALL, *summary.buckets) if (row := summary.row(reference, b))]
     lines = [
-        f"Recall ({what}) by position under {_plain(reference)}, %:",
+        f"Recall ({what}) by position under {plain(reference)}, %:",
         "",
         "| position | n | recall, 95 % | sees |",
         "|---|--:|--:|--:|",
     ]
     shares = {row.bucket: _share(row, asked=summary.asked)[0] for row in rows}
     return lines + [
-        f"| {_position(row.bucket)} | {row.n} | {_interval(*_share(row, asked=summary.asked))} "
+        f"| {position(row.bucket)} | {row.n} | {interval(*_share(row, asked=summary.asked))} "
         f"| {'–' if row.mde is None else f'−{percent(row.mde)}'} |"
         for row in sorted(rows, key=lambda row: (shares[row.bucket] is None, shares[row.bucket]))
     ]
@@ -113,9 +111,9 @@ def _arms_table(summary: Summary) -> list[str]:
     idle = {row.arm for row in summary.activity if row.is_idle}
     lines = ["| arm | recall, 95 % | in context, 95 % | prompt tokens |", "|---|--:|--:|--:|"]
     return lines + [
-        f"| {_plain(row.arm)}{' (idle)' if row.arm in idle else ''} "
-        f"| {_interval(row.recall, row.low, row.high)} "
-        f"| {_interval(row.in_context, row.in_context_low, row.in_context_high)} "
+        f"| {plain(row.arm)}{' (idle)' if row.arm in idle else ''} "
+        f"| {interval(row.recall, row.low, row.high)} "
+        f"| {interval(row.in_context, row.in_context_low, row.in_context_high)} "
         f"| {tokens.get(row.arm, 0):,.0f} |"
         for row in sorted(rows, key=lambda row: (row.recall or 0.0, row.in_context or 0.0))[:12]
     ]
@@ -126,7 +124,7 @@ def _changes(night: Nightly) -> list[str]:
     if not changes:
         return []
     more = f" and {len(changes) - 8} more" if len(changes) > 8 else ""
-    return [f"Changed: {'; '.join(map(_plain, changes[:8]))}{more}.", ""]
+    return [f"Changed: {'; '.join(map(plain, changes[:8]))}{more}.", ""]
 
 
 def _losses(summary: Summary) -> list[str]:
@@ -135,7 +133,7 @@ def _losses(summary: Summary) -> list[str]:
     if not rows:
         return []
     listed = ", ".join(f"{count} {stage}" for stage, count in rows[0].stages.items())
-    return [f"Lost under {_plain(reference)}: {_plain(listed)}.", ""]
+    return [f"Lost under {plain(reference)}: {plain(listed)}.", ""]
 
 
 def _calls(summary: Summary) -> list[str]:
@@ -155,13 +153,15 @@ def _share(row: RecallRow, *, asked: bool) -> tuple[float | None, float | None, 
     return row.in_context, row.in_context_low, row.in_context_high
 
 
-def _interval(share: float | None, low: float | None, high: float | None) -> str:
+def interval(share: float | None, low: float | None, high: float | None) -> str:
+    """Return ``62 48–75``: a share and its interval in per cent, ``–`` where undefined."""
     if share is None:
         return "–"
     return percent(share) + (f" {percent(low)}–{percent(high)}" if low is not None else "")
 
 
-def _change(c: Comparison) -> str:
+def shown_change(c: Comparison) -> str:
+    """Return a change in points with its interval, ``–`` where undefined."""
     if c.difference is None:
         return "–"
     if c.low is None or c.high is None:
@@ -169,15 +169,18 @@ def _change(c: Comparison) -> str:
     return f"{100 * c.difference:+.0f} {100 * c.low:+.0f}…{100 * c.high:+.0f}"
 
 
-def _sees(c: Comparison) -> str:
+def sees(c: Comparison) -> str:
+    """Return the smallest drop that a comparison could show."""
     return "nothing" if c.mde is None else f"−{percent(c.mde)}"
 
 
-def _verdict(c: Comparison) -> str:
+def shown_verdict(c: Comparison) -> str:
+    """Return a verdict with the reason where there is none."""
     return f"{c.verdict} ({c.reason})" if c.reason else c.verdict
 
 
-def _position(bucket: str) -> str:
+def position(bucket: str) -> str:
+    """Return a bucket's name for people."""
     return "absent" if bucket == "none" else bucket
 
 
@@ -186,7 +189,7 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{share * 100:.0f}"
 
 
-def _plain(text: object) -> str:
+def plain(text: object) -> str:
     """Return text that is only text in Markdown, on one line."""
     line = "".join(c if c.isprintable() else "\ufffd" for c in str(text))
     return _ACTIVE.sub(r"\\\1", line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -40,8 +41,13 @@ class Sweep:
         return asdict(self)
 
 
-def sweep_of(run: RunFolder, measure: Measure | None) -> Sweep:
+def sweep_of(
+    run: RunFolder, measure: Measure | None, *, costs: Mapping[str, float] | None = None
+) -> Sweep:
     """Return the front of a run's arms, controls left out.
+
+    Args:
+        costs: money by arm instead of that for the run's own calls.
 
     Raises:
         InputError: the run has fewer than two arms with a recall.
@@ -49,13 +55,16 @@ def sweep_of(run: RunFolder, measure: Measure | None) -> Sweep:
     night = night_of(run)
     used = measure_of(night, night, measure)
     tokens = prompt_tokens(night)
-    with connect(run) as connection:
-        costs = arm_costs(connection)
+    if costs is None:
+        with connect(run) as connection:
+            spent: Mapping[str, float | None] = arm_costs(connection)
+    else:
+        spent = {arm: costs.get(arm) for arm in tokens}
     arms = [a for a in night.conditions["arms"] if a not in night.conditions["controls"]]
     points = [
         p
         for arm in arms
-        if (p := _point(night, arm, used, tokens.get(arm, 0.0), costs.get(arm, 0.0))) is not None
+        if (p := _point(night, arm, used, tokens.get(arm, 0.0), spent.get(arm, 0.0))) is not None
     ]
     if len(points) < 2:
         raise InputError(

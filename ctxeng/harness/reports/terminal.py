@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -18,28 +16,6 @@ from ctxeng.harness.reports.summary import Summary
 
 WIDTH = 100
 Value = Callable[[RecallRow], tuple[float | None, float | None, float | None]]
-
-
-@contextmanager
-def progress_bar(*, enabled: bool) -> Iterator[Callable[[int, int, str], None]]:
-    """Show a bar on stderr; yields ``advance(done, total, label)``."""
-    if not enabled:
-        yield lambda done, total, label: None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[label]}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("replaying", total=None, label="")
-
-        def advance(done: int, total: int, label: str) -> None:
-            bar.update(task, completed=done, total=total, label=label[:40])
-
-        yield advance
 
 
 def print_run(

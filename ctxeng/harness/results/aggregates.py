@@ -6,6 +6,7 @@ probe count once, by their mean.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ctxeng.harness.results.database import rows
@@ -13,7 +14,7 @@ from ctxeng.harness.results.database import rows
 if TYPE_CHECKING:
     import duckdb
 
-Grouping = Literal["all", "bucket", "distilled", "kind", "category", "language", "depth"]
+Grouping = Literal["all", "bucket", "distilled", "kind", "category", "language", "depth", "rounds"]
 RIGHT = (
     "CASE outcome WHEN 'recalled' THEN 1e0 WHEN 'missed' THEN 0e0 WHEN 'abstained' THEN 0e0 "
     "WHEN 'stale' THEN 0e0 WHEN 'fabricated' THEN 0e0 END"
@@ -28,12 +29,24 @@ _KEYS: dict[Grouping, str] = {
     "language": "language",
     # the fifth of the session in which the fact is stated, by its lower end in per cent
     "depth": "CAST(least(4, floor(depth * 5)) * 20 AS INTEGER)",
+    # compactions a fact went through when asked about, by the lower end of the group
+    "rounds": "CASE WHEN answerable THEN CASE WHEN rounds >= 10 THEN 10 WHEN rounds >= 6 THEN 6 "
+    "WHEN rounds >= 4 THEN 4 ELSE CAST(rounds AS INTEGER) END END",
 }
 _RENAMED: dict[Grouping, str] = {
     "distilled": "REPLACE (grp.bucket || CASE WHEN grp.distilled THEN ': distilled' "
     "ELSE ': not distilled' END AS grp)"
 }
-_ATTRIBUTES = ("answerable", "bucket", "distilled", "kind", "category", "language", "depth")
+_ATTRIBUTES = (
+    "answerable",
+    "bucket",
+    "distilled",
+    "kind",
+    "category",
+    "language",
+    "depth",
+    "rounds",
+)
 
 
 def prepare(connection: duckdb.DuckDBPyConnection) -> None:
@@ -161,6 +174,87 @@ def arm_costs(connection: duckdb.DuckDBPyConnection) -> dict[str, float | None]:
         "FROM calls GROUP BY arm",
     )
     return {row["arm"]: row["cost_usd"] for row in found}
+
+
+def covered_facts(
+    connection: duckdb.DuckDBPyConnection, arms: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return every fact that summaries cover wholly, arm by arm.
+
+    Columns: arm, session_id, probe_id, evidence (spans as JSON), present (0..1, a mean over
+    replicates), starts (first seqs of the arm's own episodes in that session).
+    """
+    return rows(
+        connection,
+        f"""
+        WITH facts AS (
+          SELECT arm, session_id, probe_id, avg({_PRESENT}) AS present FROM cells
+          WHERE answerable AND value_in_context IS NOT NULL AND list_contains(?, arm)
+            AND arm_bucket IN ('interior', 'boundary')
+          GROUP BY ALL),
+        episodes AS (
+          SELECT arm, session_id, list(DISTINCT from_seq) AS starts FROM artifacts
+          WHERE kind = 'episode' GROUP BY ALL)
+        SELECT arm, session_id, probe_id, evidence, present, starts
+        FROM facts JOIN episodes USING (arm, session_id) JOIN probes USING (session_id, probe_id)
+        ORDER BY ALL
+        """,
+        list(arms),
+    )
+
+
+def same_prompts(connection: duckdb.DuckDBPyConnection) -> list[frozenset[str]]:
+    """Return groups of arms whose prompts are the same, word for word, in every probe.
+
+    Each row is hashed as one text: hashes of several columns cancel out when they are combined.
+    """
+    found = rows(
+        connection,
+        """
+        WITH shown AS (
+          SELECT arm, bit_xor(hash(concat_ws(chr(31), session_id, probe_id, replicate, as_of,
+                                             blocks))) AS blocks
+          FROM contexts GROUP BY arm),
+        written AS (
+          SELECT arm, bit_xor(hash(concat_ws(chr(31), session_id, replicate, artifact_id, text)))
+                   AS texts
+          FROM artifacts GROUP BY arm)
+        SELECT list(arm) AS arms FROM shown LEFT JOIN written USING (arm)
+        GROUP BY blocks, texts HAVING count(*) > 1
+        """,
+    )
+    return [frozenset(row["arms"]) for row in found]
+
+
+def upkeep(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, float | None]]:
+    """Return by arm what its compaction read, and how late it was.
+
+    Columns: read_tokens, input of all calls but readers' and judges'; late_share, 0..1, of prompts
+    built while a compaction was late; memory_age, messages between the last one that the memory in
+    force had read and the question, on average, None where there is no memory.
+    """
+    found: dict[str, dict[str, float | None]] = {}
+    for name, query in _UPKEEP.items():
+        for row in rows(connection, query):
+            found.setdefault(row["arm"], dict.fromkeys(_UPKEEP))[name] = row["value"]
+    return found
+
+
+_UPKEEP = {
+    "read_tokens": """
+        SELECT arm, sum(input_tokens + cached_tokens + cache_write_tokens) AS value
+        FROM calls WHERE role NOT IN ('reader', 'judge') GROUP BY arm""",
+    "late_share": """
+        SELECT arm, avg(CAST(skipped <> '[]' AS DOUBLE)) AS value FROM contexts GROUP BY arm""",
+    "memory_age": """
+        SELECT arm, avg(age) AS value FROM (
+          SELECT c.arm, c.as_of - max(a.to_seq) AS age
+          FROM contexts c JOIN artifacts a
+            ON a.arm = c.arm AND a.session_id = c.session_id AND a.kind = 'memory'
+           AND a.visible_from_seq <= c.as_of
+          GROUP BY c.arm, c.session_id, c.probe_id, c.replicate, c.as_of)
+        GROUP BY arm""",
+}
 
 
 def artifact_counts(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:

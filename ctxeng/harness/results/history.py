@@ -23,7 +23,7 @@ import orjson
 
 from ctxeng.core.errors import InputError
 from ctxeng.harness.results.conditions import Conditions, conditions_of, obstacles
-from ctxeng.harness.results.run_folder import RunFolder
+from ctxeng.harness.results.run_folder import RunFolder, is_derived
 from ctxeng.harness.results.tables import CELLS
 
 HISTORY_VERSION = 1
@@ -82,10 +82,16 @@ def append_night(history: Path, run: RunFolder) -> Path:
     """Write a run into the history and return its file; the same run twice is one night.
 
     Raises:
-        InputError: the folder cannot be written.
+        InputError: the folder cannot be written, or the run holds another run's answers, which
+            would count them twice.
     """
     import pyarrow.parquet as pq
 
+    if is_derived(run):
+        raise InputError(
+            f"a night must be a run that asked, got {run.run_id}, whose answers were scored again. "
+            "Compare it with `ctxeng compare`."
+        )
     conditions = conditions_of(run.manifest())
     table = pq.read_table(run.table("cells"), columns=list(KEPT))
     table = table.replace_schema_metadata(

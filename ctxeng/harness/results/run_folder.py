@@ -105,6 +105,9 @@ def check_writable(out: Path) -> None:
 def open_run(name: str | Path, *, reports: Path) -> RunFolder:
     """Return a finished run by path, id, unique prefix of the id, or ``latest``.
 
+    Runs of answers scored or judged again are passed over, unless they are named whole or nothing
+    else fits: they begin with the id of the run that asked.
+
     Raises:
         InputError: there is no such run, or several.
     """
@@ -112,10 +115,12 @@ def open_run(name: str | Path, *, reports: Path) -> RunFolder:
     if (direct / "manifest.json").is_file():
         return RunFolder(path=direct.resolve())
     runs = finished_runs(reports)
+    asked = [run for run in runs if not is_derived(run)]
     if str(name) == "latest" and runs:
-        return runs[-1]
-    found = [run for run in runs if run.run_id.startswith(str(name))]
-    exact = [run for run in found if run.run_id == str(name)]
+        return (asked or runs)[-1]
+    found = [run for run in asked if run.run_id.startswith(str(name))]
+    found = found or [run for run in runs if run.run_id.startswith(str(name))]
+    exact = [run for run in runs if run.run_id == str(name)]
     if len(exact or found) == 1:
         return (exact or found)[0]
     known = ", ".join(run.run_id for run in runs[-5:]) or "none"
@@ -124,6 +129,11 @@ def open_run(name: str | Path, *, reports: Path) -> RunFolder:
         f"run must be a run folder, an id under {reports} or 'latest', got {str(name)!r} ({what}). "
         f"Newest runs: {known}."
     )
+
+
+def is_derived(run: RunFolder) -> bool:
+    """Return whether a run holds another run's answers, scored or judged again."""
+    return run.manifest().get("answers_from") is not None
 
 
 def finished_runs(reports: Path) -> list[RunFolder]:

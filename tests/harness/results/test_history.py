@@ -21,7 +21,7 @@ from ctxeng.harness.results.history import (
     night_of,
     read_history,
 )
-from ctxeng.harness.results.run_folder import RunFolder
+from ctxeng.harness.results.run_folder import RunFolder, write_run
 from tests.support.nights import made_run, recalled_below
 
 ARMS = {"main": recalled_below(5)}
@@ -49,6 +49,19 @@ def test_nights_come_back_in_order_with_their_cells_and_conditions(tmp_path: Pat
     assert (table.column_names, table.num_rows) == (list(KEPT), 120)
     frame = results.nights(tmp_path / "h")
     assert frame.groupby("started_at")["outcome"].count().tolist() == [120, 120]
+
+
+def test_answers_scored_again_are_no_night(tmp_path: Path) -> None:
+    """They are another night's answers, which would count twice."""
+    made = night(tmp_path, 1)
+    manifest = made.manifest()
+    again = write_run(
+        tmp_path / "reports", manifest={**manifest, "run_id": "n1-rescored", "answers_from": "n1"},
+        tables={},
+    )  # fmt: skip
+    with pytest.raises(InputError, match="n1-rescored, whose answers were scored again"):
+        append_night(tmp_path / "h", again)
+    assert not (tmp_path / "h").exists()
 
 
 def test_a_folder_of_copied_files_is_a_history_and_a_copy_is_no_second_night(

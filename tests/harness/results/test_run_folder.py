@@ -125,6 +125,25 @@ def test_a_run_is_opened_by_id_prefix_or_latest(
     assert open_run(name, reports=tmp_path / "reports").run_id == found
 
 
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("latest", "r-2"), ("r-2", "r-2"), ("r-1", "r-1"), ("r-2-re", "r-2-rescored")],
+)
+def test_answers_scored_again_are_no_latest_run(
+    name: str, found: str, make_run: RunMaker, tmp_path: Path
+) -> None:
+    """A rescored run is newer and begins like the run it came from, and is found by its own name."""
+    make_run("r-1", started_at="1")
+    make_run("r-2", started_at="2")
+    for root in ("r-1", "r-2"):
+        write_run(
+            tmp_path / "reports",
+            manifest={"run_id": f"{root}-rescored", "started_at": "3", "answers_from": root},
+            tables={},
+        )
+    assert open_run(name, reports=tmp_path / "reports").run_id == found
+
+
 def test_a_run_is_opened_by_path(make_run: RunMaker, tmp_path: Path) -> None:
     """A path works for a run that is kept anywhere."""
     run = make_run("r1", out=tmp_path / "elsewhere")

@@ -27,6 +27,7 @@ COMMANDS = (
     "privacy_commands",
     "benchmark_commands",
     "synth_commands",
+    "session_commands",
 )
 
 

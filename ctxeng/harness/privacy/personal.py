@@ -21,6 +21,9 @@ _EMAIL = re.compile(
 _FILE_ENDINGS = frozenset(
     ["png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "css", "json", "md", "py", "sh"]
 )
+# Source: RFC 2606, top-level domains that nobody can hold.
+_RESERVED_ENDINGS = frozenset(["example", "invalid", "test"])
+_NOT_MAIL = _FILE_ENDINGS | _RESERVED_ENDINGS
 _TOOL_USERS = frozenset({"git", "hg", "svn"})
 _IN_ADDRESS = re.compile(r"://[^\s/@]*:$")  # https://user:password@host
 _CARD = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)", re.ASCII)
@@ -30,6 +33,7 @@ _ISSUER = re.compile(r"4|5[1-5]|2(?:2[2-9]|[3-6]|7[01]|720)|3[47]|35|36|30[0-5]|
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}", re.ASCII)
 _IPV4 = re.compile(r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)", re.ASCII)
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])", re.ASCII)
+_PREFIX = re.compile(r"/\d{1,3}\b", re.ASCII)
 _VERSION = re.compile(
     r"(?:[=~<>!]=|\b(?:v|ver|version|release|build|section|firmware|oid|chapter)\.?|§"
     r"|バージョン|版|버전|[A-Za-z]/)[\s:：は]*$",
@@ -48,6 +52,10 @@ _NOT_CALLED = re.compile(
     re.IGNORECASE,
 )
 _ASIAN_MOBILE = re.compile(r"0[789]0\d{8}|01[016789]\d{7,8}")
+_DATED = re.compile(
+    r"(?:19|20)\d\d([-/.])(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])(?!\d)", re.ASCII
+)
+_IN_NAME = re.compile(r"[A-Za-z]\w*[-_]$", re.ASCII)  # part-0231-00042
 _SEPARATOR = re.compile(r"[\s().\-−‐–／/ー]")
 _HOME = re.compile(
     r"(?<![\w.~])(?:/mnt)?(?:/[a-z])?/(?:home|Users)/(?P<user>[^/\s\"'`<>:;,|*?\\(){}\[\]]+)"
@@ -94,7 +102,7 @@ _ROUTE = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|href=[\"']?|path=[\"']
 
 
 class EmailDetector:
-    """Finds e-mail addresses; ``git@host`` and ``icon@2x.png`` are none."""
+    """Finds e-mail addresses; ``git@host``, ``icon@2x.png`` and ``a@b.example`` are none."""
 
     def find(self, text: str) -> Iterator[Found]:
         """Yield every address."""
@@ -102,7 +110,7 @@ class EmailDetector:
             return
         for match in _EMAIL.finditer(text):
             ending = match["domain"].rsplit(".", 1)[1].lower()
-            if match["local"].lower() in _TOOL_USERS or ending in _FILE_ENDINGS:
+            if match["local"].lower() in _TOOL_USERS or ending in _NOT_MAIL:
                 continue
             if _IN_ADDRESS.search(text, max(0, match.start() - 80), match.start()):
                 continue
@@ -137,7 +145,10 @@ class IbanDetector:
 
 
 class IpDetector:
-    """Finds IP addresses of machines; versions, loopback, masks and public resolvers are none."""
+    """Finds IP addresses of machines; versions, loopback, masks and public resolvers are none.
+
+    Nor is a private network, ``10.44.3.0/26``: it is the same in a thousand offices.
+    """
 
     def find(self, text: str) -> Iterator[Found]:
         """Yield every address."""
@@ -145,7 +156,7 @@ class IpDetector:
             for match in pattern.finditer(text):
                 before = text[max(0, match.start() - 16) : match.start()]
                 address = _machine(match.group())
-                if address and not _VERSION.search(before):
+                if address and not (_VERSION.search(before) or _is_network(match)):
                     yield Found(kind="ip", start=match.start(), end=match.end(), identity=address)
 
 
@@ -196,6 +207,15 @@ def _machine(text: str) -> str | None:
     return str(address) if is_written else None
 
 
+def _is_network(match: re.Match[str]) -> bool:
+    length = _PREFIX.match(match.string, match.end())
+    try:
+        network = ipaddress.ip_network(match.group() + (length.group() if length else ""))
+    except ValueError:  # bits of a host are set
+        return False
+    return network.is_private and network.num_addresses > 1
+
+
 def _regions(text: str) -> tuple[str, ...]:
     """Return the countries whose national numbers a text may hold, by its script."""
     if re.search(r"[\uac00-\ud7a3]", text):
@@ -209,9 +229,11 @@ def _regions(text: str) -> tuple[str, ...]:
 
 def _is_called(text: str, start: int, raw: str) -> bool:
     before = text[max(0, start - 32) : start]
+    if _DATED.match(raw):
+        return False
     if raw.startswith("+") or _CALLED.search(before):
         return True
-    if _NOT_CALLED.search(before):
+    if _NOT_CALLED.search(before) or _IN_NAME.search(before):
         return False
     return bool(_SEPARATOR.search(raw) or _ASIAN_MOBILE.fullmatch(raw))
 

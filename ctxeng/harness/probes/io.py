@@ -105,6 +105,22 @@ def probe_lines(path: Path) -> dict[str, int]:
     return {parse_json(line)["id"]: number for number, line in numbered}
 
 
+def probes_of(
+    datasets: Sequence[Path], loaded: Sequence[Sequence[Session]], files: Sequence[Path] | None
+) -> list[list[Probe]]:
+    """Return the probes of each dataset: of ``files``, else of its own ``probes.jsonl``, if any.
+
+    Raises:
+        DatasetError: a file is at fault, or a probe asks about a session of no dataset.
+    """
+    if files is None:
+        files = [file for dataset in datasets if (file := dataset / "probes.jsonl").is_file()]
+    probes = [probe for file in files for probe in read_probes(file)]
+    check_against(probes, [session for sessions in loaded for session in sessions])
+    ids = [{session.session_id for session in sessions} for sessions in loaded]
+    return [[probe for probe in probes if probe.session_id in own] for own in ids]
+
+
 def check_against(probes: Iterable[Probe], sessions: Sequence[Session]) -> None:
     """Check that every probe names a session and seqs that exist.
 

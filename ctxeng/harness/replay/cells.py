@@ -13,6 +13,7 @@ from ctxeng.core.settings import StrategySettings
 from ctxeng.harness.attribution.inputs import cuts_of
 from ctxeng.harness.attribution.loss import LossStage, Trace, loss_stage
 from ctxeng.harness.attribution.position import Position, position
+from ctxeng.harness.probes.coverage import depth
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.replay import measures
 from ctxeng.harness.replay.plan import Arm
@@ -109,7 +110,7 @@ def _distance_columns(
 ) -> dict[str, Any]:
     seen = [message for message in messages if message.seq <= as_of]
     return {
-        "depth": measures.depth(probe, as_of),
+        "depth": depth(probe, as_of),
         "tokens_from_end": measures.tokens_from_end(probe, seen),
         "rounds": measures.rounds(probe, artifacts, as_of),
     }

@@ -59,13 +59,6 @@ def is_literal(probe: Probe, messages: Sequence[Message]) -> bool:
     return values_present(probe.expect, [m.text for m in messages if m.seq in wanted])
 
 
-def depth(probe: Probe, last_seq: int) -> float | None:
-    """Return where in the session the statement begins, 0 (start) .. 1 (end)."""
-    if not probe.evidence or last_seq <= 0:
-        return None
-    return min(1.0, probe.evidence[0].from_seq / last_seq)
-
-
 def tokens_from_end(probe: Probe, messages: Sequence[Message]) -> int | None:
     """Return the tokens of the messages after the statement's span."""
     if not probe.evidence:

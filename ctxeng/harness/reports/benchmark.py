@@ -12,6 +12,7 @@ from ctxeng.harness.experiments.benchmark import Benchmark
 from ctxeng.harness.experiments.bm25 import Bm25Row
 from ctxeng.harness.results.database import table_rows
 from ctxeng.harness.results.run_folder import RunFolder
+from ctxeng.harness.scoring.outcome import is_right
 from ctxeng.harness.sessions.io import atomic_file
 
 BM25 = "bm25"
@@ -134,16 +135,13 @@ def _figures(cells: Iterable[Cell], group_of: Callable[[Cell], str]) -> tuple[Ar
 
 
 def _row(arm: str, group: str, cells: Sequence[Cell]) -> ArmFigures:
-    right = "recalled" if cells[0]["answerable"] else "abstained"
-    decided = {"recalled", "missed", "abstained", "stale", "fabricated"}
-    answers = [float(cell["outcome"] == right) for cell in cells if cell["outcome"] in decided]
     return ArmFigures(
         arm=arm,
         group=group,
         n=len(cells),
         in_context=_mean(cell["value_in_context"] for cell in cells),
         evidence=_mean(cell["evidence_in_context"] for cell in cells),
-        answered=_mean(answers),
+        answered=_mean(is_right(cell["outcome"]) for cell in cells),
         context_tokens=fmean(cell["context_tokens"] or 0 for cell in cells),
     )
 

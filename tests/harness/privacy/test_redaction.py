@@ -67,7 +67,7 @@ def test_precision_and_recall_on_labelled_lines_are_as_told(
         "iban": (5, 0, 0),
         "email": (11, 0, 1),
         "phone": (14, 0, 1),
-        "ip": (7, 2, 0),
+        "ip": (8, 2, 0),
         "user": (8, 0, 0),
         "name": (9, 0, 0),
     }

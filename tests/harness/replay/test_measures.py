@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from ctxeng.core.context import Block, Context
+from ctxeng.harness.probes.coverage import depth
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.replay.measures import (
     InContext,
-    depth,
     evidence_share,
     in_context,
     is_literal,

@@ -110,7 +110,8 @@ class BudgetSettings(Section):
 
     ``recent_tokens`` is what the window keeps beside notes and found messages; it takes more where
     their shares leave it. ``system_tokens`` is what the total foresees for the system text: that
-    text is never cut, and what it needs beyond that is taken from the other sections.
+    text is never cut. What it does not need goes to the other sections; what it needs beyond its
+    share is taken from them, and ``Context.notices`` says so with both numbers.
     """
 
     total_tokens: int | None = Field(default=18000, ge=1)

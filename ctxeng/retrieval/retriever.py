@@ -153,7 +153,7 @@ class Retriever:
             texts = [named_text(m)[:500] for m in recent[-8:] if m.text.strip()]
             rows = await asyncio.to_thread(self._embedder.embed, texts, kind="passage")
             cosine = topic_cosine(query, list(rows))
-        return should_retrieve(question, topic_cosine=cosine)
+        return should_retrieve(question, recent=[m.text for m in recent], topic_cosine=cosine)
 
     async def _embed(self, question: str) -> Vectors:
         assert self._embedder is not None

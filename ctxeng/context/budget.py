@@ -6,10 +6,12 @@ whatever more important sections did not use; what is left flows to the next.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ctxeng.core.context import Block, LeftOut, LeftOutReason
+
+Cut = Callable[[Block, int], Block | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +21,20 @@ class Section:
     Args:
         blocks: most valuable first; the fitting stops paying from the end.
         share_tokens: its own part of the budget.
+        cut: returns a block cut to at most so many tokens, None where nothing of it would be left.
+            Without it a block is kept whole or not at all.
     """
 
     name: str
     blocks: Sequence[Block]
     share_tokens: int
     reason: LeftOutReason = "over_budget"
+    cut: Cut | None = None
+
+    @property
+    def claim_tokens(self) -> int:
+        """Return what the section needs of its share."""
+        return min(self.share_tokens, sum(block.tokens for block in self.blocks))
 
 
 @dataclass(slots=True)
@@ -38,34 +48,38 @@ class Fitted:
 def fit(sections: Sequence[Section], *, room_tokens: int | None) -> Fitted:
     """Return what fits, sections given in order of priority.
 
-    A block that does not fit is left out and smaller ones after it are still tried. A second
-    round hands what nobody used to the sections in order of priority again.
+    A block that does not fit is cut where its section knows how, else left out; smaller ones after
+    it are still tried. A second round hands what nobody used to the sections in order of priority
+    again; a section that cuts is given beforehand what will be over, so as not to cut too much.
 
     Args:
         room_tokens: None means no limit at all.
     """
-    fitted = Fitted(kept={section.name: [] for section in sections})
     if room_tokens is None:
-        for section in sections:
-            fitted.kept[section.name] = list(section.blocks)
-        return fitted
-    room = room_tokens
-    spare = 0
-    waiting: list[tuple[Section, list[Block]]] = []
-    for section in sections:
-        limit = min(room, section.share_tokens + spare)
-        kept, rest = _take(section.blocks, limit)
-        used = sum(block.tokens for block in kept)
+        return Fitted(kept={section.name: list(section.blocks) for section in sections})
+    room, spare, unmet = room_tokens, 0, 0
+    taken: list[dict[int, Block]] = []
+    for place, section in enumerate(sections):
+        limit = section.share_tokens + spare
+        if section.cut is not None:
+            claimed = sum(later.claim_tokens for later in sections[place + 1 :])
+            limit = max(limit, room - unmet - claimed)
+        kept = _take(section, {}, min(room, limit))
+        used = _tokens(kept)
         room -= used
         spare = max(0, section.share_tokens + spare - used)
-        fitted.kept[section.name] = kept
-        waiting.append((section, rest))
-    for section, unpaid in waiting:
-        kept, rest = _take(unpaid, room)
-        room -= sum(block.tokens for block in kept)
-        chosen = {id(block) for block in (*fitted.kept[section.name], *kept)}
-        fitted.kept[section.name] = [b for b in section.blocks if id(b) in chosen]
-        fitted.left_out += [left_out(block, section.reason) for block in rest]
+        unmet += sum(b.tokens for i, b in enumerate(section.blocks) if i not in kept)
+        taken.append(kept)
+    fitted = Fitted()
+    for section, first in zip(sections, taken, strict=True):
+        kept = _take(section, first, room)
+        room -= _tokens(kept) - _tokens(first)
+        fitted.kept[section.name] = [kept[i] for i in sorted(kept)]
+        fitted.left_out += [
+            left_out(block, section.reason)
+            for i, block in enumerate(section.blocks)
+            if i not in kept
+        ]
     return fitted
 
 
@@ -81,13 +95,18 @@ def left_out(block: Block, reason: LeftOutReason, detail: str = "") -> LeftOut:
     )
 
 
-def _take(blocks: Sequence[Block], room: int) -> tuple[list[Block], list[Block]]:
-    kept: list[Block] = []
-    rest: list[Block] = []
-    for block in blocks:
-        if block.tokens <= room:
-            kept.append(block)
-            room -= block.tokens
-        else:
-            rest.append(block)
-    return kept, rest
+def _take(section: Section, paid: dict[int, Block], room: int) -> dict[int, Block]:
+    """Return what is kept by place: what is paid for already, and what still fits the room."""
+    kept = dict(paid)
+    for place, block in enumerate(section.blocks):
+        if place in kept:
+            continue
+        fits = block if block.tokens <= room else section.cut and section.cut(block, room)
+        if fits:
+            kept[place] = fits
+            room -= fits.tokens
+    return kept
+
+
+def _tokens(kept: dict[int, Block]) -> int:
+    return sum(block.tokens for block in kept.values())

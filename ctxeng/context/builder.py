@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from ctxeng.context.budget import Section, fit, left_out
+from ctxeng.context.budget import Section, left_out
+from ctxeng.context.dedupe import fit_once
 from ctxeng.context.recent import FittedRecent, fit_recent
+from ctxeng.context.retrieved import cut_around, retrieved_blocks
 from ctxeng.context.sections import finest_mix, frame_tokens, framed, priced, shared_block
-from ctxeng.context.shortening import around_match
 from ctxeng.context.snapshot import Snapshot, SnapshotReader
 from ctxeng.core.artifacts import Artifact, ArtifactKind
 from ctxeng.core.context import Block, BlockKind, Context, LeftOut, LeftOutReason
@@ -20,7 +21,6 @@ from ctxeng.core.protocols import TokenCounter
 from ctxeng.core.settings import StrategySettings
 from ctxeng.core.windows import window_start
 from ctxeng.retrieval import Retrieval, Retriever, SharedMemories
-from ctxeng.retrieval.analyser import analyse
 from ctxeng.store import Store
 
 MIN_CACHEABLE_TOKENS = 1024
@@ -89,22 +89,15 @@ class ContextBuilder:
         pinned = framed(pinned, self._count)
         room = self._room([*fixed, *pinned], tools)
         raw = self._raw(snapshot, messages)
-        recent = fit_recent(
-            [snapshot.raw("recent", m) for m in raw.recent],
-            room_tokens=self._recent_room(snapshot, raw, room),
-            min_messages=self._settings.window.min_messages,
-            count=self._count,
-        )
-        room = None if room is None else room - recent.tokens
-        tail = fit_recent(
-            [snapshot.raw("tail", m) for m in raw.tail],
-            room_tokens=room,
-            min_messages=0,
-            count=self._count,
-        )
-        room = None if room is None else room - tail.tokens
-        shown = {s for b in (*recent.kept, *tail.kept, *pinned) for s in b.message_seqs}
-        found = await self._retrieve(snapshot, messages, question, raw, shown)
+        recent, tail = self._raw_parts(snapshot, raw, room)
+        shown = [*recent.kept, *tail.kept, *pinned]
+        found = await self._retrieve(snapshot, messages, question, raw, _seqs(shown))
+        if recent.dropped or tail.dropped:  # what the search does not use of its share is theirs
+            asked = sum(b.tokens for b in self._retrieved(snapshot, found, shown))
+            recent, tail = self._raw_parts(snapshot, raw, room, retrieved_tokens=asked)
+            shown = [*recent.kept, *tail.kept, *pinned]
+        if room is not None:
+            room -= recent.tokens + tail.tokens
         shared = await self._shared(snapshot, question, as_of)
         blocks, omitted = self._background(snapshot, found, shown, room, shared, question)
         if as_of is None and self._settings.compacts:  # a prompt of production, now
@@ -147,10 +140,38 @@ class ContextBuilder:
             )
         return room
 
-    def _recent_room(self, snapshot: Snapshot, raw: _Raw, room: int | None) -> int | None:
+    def _raw_parts(
+        self,
+        snapshot: Snapshot,
+        raw: _Raw,
+        room: int | None,
+        *,
+        retrieved_tokens: int | None = None,
+    ) -> tuple[FittedRecent, FittedRecent]:
+        """Return what fits of the window, and of the uncovered messages before it."""
+        recent = fit_recent(
+            [snapshot.raw("recent", m) for m in raw.recent],
+            room_tokens=self._recent_room(snapshot, raw, room, retrieved_tokens),
+            min_messages=self._settings.window.min_messages,
+            count=self._count,
+        )
+        tail = fit_recent(
+            [snapshot.raw("tail", m) for m in raw.tail],
+            room_tokens=None if room is None else room - recent.tokens,
+            min_messages=0,
+            count=self._count,
+        )
+        return recent, tail
+
+    def _recent_room(
+        self, snapshot: Snapshot, raw: _Raw, room: int | None, retrieved_tokens: int | None
+    ) -> int | None:
         """Return the window's share, and what the shares of the sections beside it leave.
 
         While compaction is late, or where the conversation is kept raw, that is the whole room.
+
+        Args:
+            retrieved_tokens: of what was found; None before the search: its whole share is kept.
         """
         if room is None or raw.late or snapshot.head.keep_raw:
             return room
@@ -159,7 +180,9 @@ class ContextBuilder:
         memory = sum(made[a.artifact_id] for a in usable if a.kind == "memory")
         claimed = min(budget.memory_tokens, memory)
         claimed += min(budget.summary_tokens, sum(made.values()) - memory)
-        claimed += budget.retrieved_tokens if self._settings.retrieval.enabled else 0
+        if self._retriever is not None and self._settings.retrieval.enabled:
+            share = budget.retrieved_tokens
+            claimed += share if retrieved_tokens is None else min(share, retrieved_tokens)
         return min(room, max(budget.recent_tokens, room - claimed))
 
     def _raw(self, snapshot: Snapshot, messages: Sequence[Message]) -> _Raw:
@@ -240,7 +263,7 @@ class ContextBuilder:
         self,
         snapshot: Snapshot,
         found: Retrieval | None,
-        shown: set[int],
+        shown: Sequence[Block],
         room: int | None,
         shared: Sequence[Block],
         question: str,
@@ -258,17 +281,19 @@ class ContextBuilder:
         folded_until = max((b.message_seqs[-1] for b in memory if b.message_seqs), default=-1)
         episodes = [snapshot.made("episode", a) for a in usable if a.kind == "episode"]
         episodes = sorted(episodes, key=lambda b: -b.message_seqs[0])
-        retrieved, duplicates = self._retrieved(snapshot, found, shown)
-        retrieved = self._cut_to_share(retrieved, room, question)
-        own = {_normal(line) for b in memory for line in b.text.splitlines()}
-        memory += [b for b in shared if _normal(b.text) not in own]
+        memory += shared
         sections = [
             Section(
                 name="summary",
                 blocks=[*summaries, *(b for b in episodes if b.message_seqs[-1] > folded_until)],
                 share_tokens=budget.summary_tokens,
             ),
-            Section(name="retrieved", blocks=retrieved, share_tokens=budget.retrieved_tokens),
+            Section(
+                name="retrieved",
+                blocks=self._retrieved(snapshot, found, shown),
+                share_tokens=budget.retrieved_tokens,
+                cut=cut_around(question, self._count),
+            ),
             Section(name="memory", blocks=memory, share_tokens=budget.memory_tokens),
             Section(
                 name="folded",
@@ -282,44 +307,14 @@ class ContextBuilder:
         if room is not None:
             candidates = [block for section in sections for block in section.blocks]
             room = max(0, room - frame_tokens(candidates, self._count))
-        fitted = fit(sections, room_tokens=room)
+        fitted = fit_once(sections, shown, room)
         blocks = [block for kept in fitted.kept.values() for block in kept]
-        return framed(blocks, self._count), [*fitted.left_out, *duplicates, *_not_searched(found)]
+        return framed(blocks, self._count), [*fitted.left_out, *_not_searched(found)]
 
     def _retrieved(
-        self, snapshot: Snapshot, found: Retrieval | None, shown: set[int]
-    ) -> tuple[list[Block], list[LeftOut]]:
-        """Return retrieved messages, the matched ones of each group first, without duplicates."""
-        if found is None:
-            return [], []
-        seen = {_normal(m.text) for m in snapshot.messages if m.seq in shown}
-        blocks: list[Block] = []
-        duplicates: list[LeftOut] = []
-        for place, group in enumerate(found.groups):
-            matched = set(group.matched_seqs)
-            nearest = sorted(
-                group.messages, key=lambda m: (min(abs(m.seq - s) for s in matched), m.seq)
-            )
-            for message in nearest:
-                block = snapshot.raw("retrieved", message)
-                block = replace(block, meta={"group": place, "score": group.score})
-                if _normal(message.text) in seen:
-                    duplicates.append(left_out(block, "duplicate"))
-                    continue
-                seen.add(_normal(message.text))
-                blocks.append(block)
-        return blocks, duplicates
-
-    def _cut_to_share(
-        self, blocks: Sequence[Block], room: int | None, question: str
+        self, snapshot: Snapshot, found: Retrieval | None, shown: Sequence[Block]
     ) -> list[Block]:
-        """Cut found messages that alone exceed the share to the words around the match."""
-        if room is None:
-            return list(blocks)
-        share = min(room, self._settings.budget.retrieved_tokens)
-        frame = frame_tokens(blocks[:1], self._count)
-        terms = analyse(question)
-        return [around_match(b, terms, share - frame, self._count) for b in blocks]
+        return [] if found is None else retrieved_blocks(found.groups, snapshot, _seqs(shown))
 
     def _context(
         self,
@@ -356,6 +351,19 @@ class ContextBuilder:
             tools=tuple(tools),
             retrieval=_retrieval_record(found),
             skipped=raw.late,
+            notices=self._notices(fixed),
+        )
+
+    def _notices(self, fixed: Sequence[Block]) -> tuple[str, ...]:
+        """Return what to say of fixed text over its share: it is neither cut nor refused for it."""
+        budget = self._settings.budget
+        needed = sum(block.tokens for block in fixed if block.kind == "system")
+        over = needed - budget.system_tokens
+        if budget.total_tokens is None or over <= 0:
+            return ()
+        return (
+            f"the system text takes {needed} tokens, budget.system_tokens foresees "
+            f"{budget.system_tokens}: {over} are taken from the other sections.",
         )
 
 
@@ -396,8 +404,8 @@ def _without_question(messages: Sequence[Message], question: str) -> tuple[Messa
     return tuple(messages[:-1] if saved else messages)
 
 
-def _normal(text: str) -> str:
-    return " ".join(text.casefold().split())
+def _seqs(blocks: Sequence[Block]) -> set[int]:
+    return {seq for block in blocks for seq in block.message_seqs}
 
 
 def _not_searched(found: Retrieval | None) -> list[LeftOut]:

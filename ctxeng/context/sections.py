@@ -29,13 +29,14 @@ def raw_block(kind: BlockKind, message: Message, count: Count) -> Block:
 
 def artifact_block(kind: BlockKind, artifact: Artifact, count: Count) -> Block:
     """Return an artifact as a block that stands for its core range."""
+    meta = {"level": artifact.level, "version": artifact.version, "lossless": artifact.lossless}
     block = Block(
         kind=kind,
         text=artifact.text,
         tokens=0,
         message_seqs=tuple(range(artifact.from_seq, artifact.to_seq + 1)),
         artifact_ids=(artifact.artifact_id,),
-        meta={"level": artifact.level, "version": artifact.version},
+        meta=meta,
     )
     return priced(block, count)
 

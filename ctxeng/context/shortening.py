@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import regex
@@ -13,7 +13,8 @@ from ctxeng.core.messages import JsonBlock, Message, result_text
 from ctxeng.retrieval.analyser import analyse
 
 MARK = " […cut…] "
-_SENTENCE = regex.compile(r"[^.!?。！？\n]*(?:[.!?。！？\n]+|$)")
+# marks that modify a full stop are one grapheme with it
+_SENTENCE = regex.compile(r"[^.!?。！？\n]*(?:[.!?。！？\n]+[\p{M}\u200d]*|$)")
 _GRAPHEME = regex.compile(r"\X")
 
 
@@ -39,30 +40,48 @@ def shorten(text: str, *, room_tokens: int, count: Callable[[str], int]) -> str:
 
 
 def cut_around(
-    text: str, wanted: Collection[str], *, room_tokens: int, count: Callable[[str], int]
+    text: str,
+    wanted: Collection[str],
+    *,
+    room_tokens: int,
+    count: Callable[[str], int],
+    towards_end: bool = False,
 ) -> str:
     """Return the sentence that shares most terms with ``wanted`` and what fits around it.
 
     The first of equals; the text before it and after it is taken in turn. A sentence that is too
     long alone is shortened. What is cut is seen to be cut.
+
+    Args:
+        towards_end: where no sentence shares a term, start from the last one instead of the first.
     """
     if count(text) <= room_tokens:
         return text
     sentences = [found for found in _SENTENCE.findall(text) if found]
     shared = [len(set(wanted).intersection(analyse(sentence))) for sentence in sentences]
-    low = shared.index(max(shared))
-    high = low + 1
+    last = towards_end and not any(shared)
+    low = len(sentences) - 1 if last else shared.index(max(shared))
     if count(MARK + sentences[low] + MARK) > room_tokens:
         limit = min(room_tokens, count(sentences[low]) - 1)  # so that a mark is set in any case
         cut = shorten(sentences[low], room_tokens=limit, count=count)
         return cut if MARK.strip() in cut else MARK.strip()
-    used = count(MARK + sentences[low] + MARK)
+    low, high = _grown(sentences, low, room_tokens=room_tokens, count=count)
+    kept = "".join(sentences[low:high])
+    return (MARK if low else "") + kept + (MARK if high < len(sentences) else "")
+
+
+def _grown(
+    sentences: Sequence[str], place: int, *, room_tokens: int, count: Callable[[str], int]
+) -> tuple[int, int]:
+    """Return the run of sentences around one that fits, taken before and after it in turn."""
+    low, high = place, place + 1
+    used = count(MARK + sentences[place] + MARK)
     backwards = True
     while True:
         before = low > 0 and used + count(sentences[low - 1]) <= room_tokens
         after = high < len(sentences) and used + count(sentences[high]) <= room_tokens
         if not before and not after:
-            break
+            return low, high
         if before and (backwards or not after):
             low -= 1
             used += count(sentences[low])
@@ -70,21 +89,32 @@ def cut_around(
             used += count(sentences[high])
             high += 1
         backwards = not backwards
-    kept = "".join(sentences[low:high])
-    return (MARK if low else "") + kept + (MARK if high < len(sentences) else "")
 
 
 def around_match(
-    block: Block, wanted: Collection[str], room_tokens: int, count: Callable[[str], int]
-) -> Block:
-    """Return a raw block cut around its best sentence; as it was where not even that fits."""
-    if block.tokens <= room_tokens or block.message is None:
-        return block
+    block: Block,
+    wanted: Collection[str],
+    room_tokens: int,
+    count: Callable[[str], int],
+    *,
+    towards_end: bool = False,
+) -> Block | None:
+    """Return a raw block cut around its best sentence; None where no word of it would be left."""
+    if block.message is None:
+        return None
     bare = priced(replace(block, text=""), count).tokens
-    text = cut_around(block.text, wanted, room_tokens=max(0, room_tokens - bare), count=count)
+    text = cut_around(
+        block.text,
+        wanted,
+        room_tokens=max(0, room_tokens - bare),
+        count=count,
+        towards_end=towards_end,
+    )
+    if not text.replace(MARK.strip(), "").strip():
+        return None
     message = block.message.with_(content=text, blocks=())
     cut = priced(replace(block, text=text, message=message, shortened=True), count)
-    return cut if cut.tokens <= room_tokens else block
+    return cut if cut.tokens <= room_tokens else None
 
 
 def shorten_message(message: Message, *, room_tokens: int, count: Callable[[str], int]) -> Message:

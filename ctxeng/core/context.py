@@ -84,6 +84,7 @@ class Context:
         gap_seqs: messages that are neither raw in the prompt nor covered by a visible artifact.
         retrieval: what the gate decided and the search scored (for `explain`); plain JSON.
         skipped: names of compactions that were late ("compaction_skipped" events).
+        notices: what whoever set the budget should know of this prompt, a sentence each.
     """
 
     conversation_id: str
@@ -96,6 +97,7 @@ class Context:
     tools: tuple[Mapping[str, Any], ...] = ()
     retrieval: Mapping[str, Any] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:

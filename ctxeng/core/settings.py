@@ -93,15 +93,26 @@ class MemorySettings(Section):
 
 
 class RetrievalSettings(Section):
-    """Search over older raw messages. ``preset`` names the fusion of scores."""
+    """Search over older raw messages. ``preset`` names the fusion of scores.
+
+    ``candidates``: how many messages of each search are ranked. What ``convex`` weighs besides
+    (``retrieval.fusion.rerank`` has the formula): ``previous_weight`` and ``following_weight``, how
+    much of the score of its neighbours a message is worth; ``reference_weight``, that the question
+    names its speaker or an identifier in it; ``tool_output_weight``, a factor on the score of
+    messages that hold tool results.
+    """
 
     enabled: bool = False
     gate: Literal["auto", "always", "never"] = "auto"
     groups: int = Field(default=4, ge=1)
     around: int = Field(default=2, ge=0)
-    candidates: int = Field(default=50, ge=1)
+    candidates: int = Field(default=200, ge=1)
     preset: Literal["convex", "article", "rrf", "semantic", "lexical", "trigram"] = "convex"
-    semantic_weight: float = Field(default=0.35, ge=0, le=1)
+    semantic_weight: float = Field(default=0.45, ge=0, le=1)
+    previous_weight: float = Field(default=0.2, ge=0, le=1)
+    following_weight: float = Field(default=0.3, ge=0, le=1)
+    reference_weight: float = Field(default=0.2, ge=0, le=1)
+    tool_output_weight: float = Field(default=1.0, ge=0, le=1)
     min_score: float = Field(default=0.0, ge=0)
 
 
@@ -110,7 +121,8 @@ class BudgetSettings(Section):
 
     ``recent_tokens`` is what the window keeps beside notes and found messages; it takes more where
     their shares leave it. ``system_tokens`` is what the total foresees for the system text: that
-    text is never cut, and what it needs beyond that is taken from the other sections.
+    text is never cut. What it does not need goes to the other sections; what it needs beyond its
+    share is taken from them, and ``Context.notices`` says so with both numbers.
     """
 
     total_tokens: int | None = Field(default=18000, ge=1)

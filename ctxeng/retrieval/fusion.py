@@ -55,6 +55,41 @@ def convex(named: Mapping[str, Scores], weights: Mapping[str, float]) -> list[Fu
     return sorted(fused, key=lambda f: (-f.score, f.seq))
 
 
+def rerank(
+    fused: Sequence[Fused],
+    *,
+    previous: float,
+    following: float,
+    reference: float,
+    named: Scores,
+    factors: Scores,
+) -> list[Fused]:
+    """Return messages ranked by what they score together with their surroundings, best first.
+
+    ``(score + previous · score of the message before + following · score of the one after
+    + reference · named) / (1 + previous + following + reference) · factor``, of found messages
+    alone: what was not found scores 0 and is not added. 0..1 where the scores are.
+
+    Args:
+        named: 1 where the question names what the message names. factors: by kind of source, 1
+            where nothing is said.
+    """
+    scores = {one.seq: one.score for one in fused}
+    whole = 1 + previous + following + reference
+    ranked = []
+    for one in fused:
+        around = previous * scores.get(one.seq - 1, 0.0) + following * scores.get(one.seq + 1, 0.0)
+        total = one.score + around + reference * named.get(one.seq, 0.0)
+        score = total / whole * factors.get(one.seq, 1.0)
+        terms = {**one.terms, "around": around}
+        if one.seq in named:
+            terms["reference"] = named[one.seq]
+        if one.seq in factors:
+            terms["source"] = factors[one.seq]
+        ranked.append(Fused(seq=one.seq, score=score, terms=terms))
+    return sorted(ranked, key=lambda f: (-f.score, f.seq))
+
+
 def reciprocal_rank(named: Mapping[str, Scores], *, k: int = RRF_K) -> list[Fused]:
     """Return the sum of 1 / (k + rank) over the searches, best first."""
     totals: dict[int, float] = {}

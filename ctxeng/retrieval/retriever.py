@@ -14,9 +14,18 @@ from ctxeng.core.pairs import atomic_starts, snap_back, snap_forward
 from ctxeng.core.protocols import Embedder, Vectors
 from ctxeng.core.settings import RetrievalSettings
 from ctxeng.retrieval.analyser import analyse
-from ctxeng.retrieval.fusion import Fused, convex, min_max, normalised, recency, reciprocal_rank
+from ctxeng.retrieval.fusion import (
+    Fused,
+    convex,
+    min_max,
+    normalised,
+    recency,
+    reciprocal_rank,
+    rerank,
+)
 from ctxeng.retrieval.gate import GateDecision, should_retrieve, topic_cosine
 from ctxeng.retrieval.indexing import named_text
+from ctxeng.retrieval.reference import references
 from ctxeng.store import Hit, Store
 
 Search = Literal["semantic", "lexical", "trigram"]
@@ -26,6 +35,23 @@ FUSED_SEARCHES: tuple[Search, ...] = ("semantic", "lexical")
 LAST_SEARCHES: tuple[Search, ...] = ("trigram",)  # where those find nothing
 _SEARCHES: Mapping[str, tuple[Search, ...]] = {name: (name,) for name in SEARCHES}
 ARTICLE_WEIGHTS = {"semantic": 0.45, "lexical": 0.25, "recency": 0.15, "reference": 0.15}
+RECORDED = 50  # of the ranking; what is further down explains nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What the messages themselves tell of a question, besides their score in a search.
+
+    Args:
+        named: 1 for messages that name what the question names (their speaker, an identifier).
+        tool_output: messages that hold tool results.
+    """
+
+    named: Mapping[int, float] = field(default_factory=dict)
+    tool_output: frozenset[int] = frozenset()
+
+
+NOTHING_TOLD = Told()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +108,9 @@ class Retriever:
         decision = await self._decide(question, recent)
         if not decision.retrieve:
             return Retrieval(decision=decision)
-        ranked = await self.rank(conversation_id, question, as_of=as_of, exclude_seqs=exclude_seqs)
+        ranked = await self.rank(
+            conversation_id, question, as_of=as_of, history=history, exclude_seqs=exclude_seqs
+        )
         good = [f for f in ranked if f.score > self._settings.min_score]
         groups = message_groups(
             good,
@@ -94,7 +122,7 @@ class Retriever:
         return Retrieval(
             decision=decision,
             groups=groups,
-            ranked=tuple(ranked[: self._settings.candidates]),
+            ranked=tuple(ranked[:RECORDED]),
             below_score=tuple(f.seq for f in ranked if f.score <= self._settings.min_score),
         )
 
@@ -104,15 +132,16 @@ class Retriever:
         question: str,
         *,
         as_of: int,
+        history: Sequence[Message] = (),
         exclude_seqs: Collection[int] = (),
     ) -> list[Fused]:
-        """Return messages by fused score, best first."""
+        """Return messages by fused score, best first; ``history`` as of ``as_of``."""
         wanted = _SEARCHES.get(self._settings.preset, FUSED_SEARCHES)
         where: dict[str, Any] = {"as_of": as_of, "exclude_seqs": exclude_seqs}
         found = await self.search(conversation_id, question, wanted=wanted, **where)
         if not any(found.values()) and wanted == FUSED_SEARCHES:
             found = await self.search(conversation_id, question, wanted=LAST_SEARCHES, **where)
-        return fuse(self._settings, found, as_of=as_of)
+        return fuse(self._settings, found, as_of=as_of, told=told(question, history, found))
 
     async def search(
         self,
@@ -153,7 +182,7 @@ class Retriever:
             texts = [named_text(m)[:500] for m in recent[-8:] if m.text.strip()]
             rows = await asyncio.to_thread(self._embedder.embed, texts, kind="passage")
             cosine = topic_cosine(query, list(rows))
-        return should_retrieve(question, topic_cosine=cosine)
+        return should_retrieve(question, recent=[m.text for m in recent], topic_cosine=cosine)
 
     async def _embed(self, question: str) -> Vectors:
         assert self._embedder is not None
@@ -161,12 +190,29 @@ class Retriever:
         return np.asarray(rows[0], dtype=np.float32)
 
 
-def fuse(settings: RetrievalSettings, found: Found, *, as_of: int) -> list[Fused]:
+def told(question: str, history: Sequence[Message], found: Found) -> Told:
+    """Return what the found messages tell of a question."""
+    seqs = {hit.seq for hits in found.values() for hit in hits}
+    messages = [message for message in history if message.seq in seqs]
+    return Told(
+        named=references(question, messages),
+        tool_output=frozenset(m.seq for m in messages if m.role == "tool" or _has_result(m)),
+    )
+
+
+def _has_result(message: Message) -> bool:
+    return any(str(block.get("type", "")).endswith("tool_result") for block in message.blocks)
+
+
+def fuse(
+    settings: RetrievalSettings, found: Found, *, as_of: int, told: Told = NOTHING_TOLD
+) -> list[Fused]:
     """Return one ranking of several searches, by the preset.
 
     ``convex``: semantic_weight · cosine (min–max scaled over the candidates) +
-    (1 − semantic_weight) · BM25 (divided by the best). ``article``: 0.45 semantic + 0.25 keyword +
-    0.15 recency + 0.15 reference, where reference is 1 for a message found by both searches.
+    (1 − semantic_weight) · BM25 (divided by the best), then ``rerank`` with the neighbours, the
+    reference and the kind of source. ``article``: 0.45 semantic + 0.25 keyword + 0.15 recency
+    (seq / as_of) + 0.15 reference (the question names what the message names).
     """
     semantic, lexical = found.get("semantic", ()), found.get("lexical", ())
     named: dict[str, dict[int, float]] = {
@@ -180,12 +226,21 @@ def fuse(settings: RetrievalSettings, found: Found, *, as_of: int) -> list[Fused
     if settings.preset == "article":
         seqs = sorted(set(named["semantic"]) | set(named["lexical"]))
         named["recency"] = recency(seqs, as_of=as_of)
-        named["reference"] = {
-            seq: 1.0 for seq in seqs if seq in named["semantic"] and seq in named["lexical"]
-        }
+        named["reference"] = {seq: told.named[seq] for seq in seqs if seq in told.named}
         return convex(named, ARTICLE_WEIGHTS)
     weight = settings.semantic_weight if semantic and lexical else (1.0 if semantic else 0.0)
-    return convex(named, {"semantic": weight, "lexical": 1 - weight})
+    fused = convex(named, {"semantic": weight, "lexical": 1 - weight})
+    if settings.preset != "convex":
+        return fused
+    factor = settings.tool_output_weight
+    return rerank(
+        fused,
+        previous=settings.previous_weight,
+        following=settings.following_weight,
+        reference=settings.reference_weight,
+        named=told.named,
+        factors={} if factor == 1 else dict.fromkeys(told.tool_output, factor),
+    )
 
 
 def message_groups(

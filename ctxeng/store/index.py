@@ -190,7 +190,7 @@ def bm25(
     for term, seq, frequency, length in postings:
         by_term.setdefault(term, []).append((seq, frequency, length))
     scores: dict[int, float] = {}
-    for rows in by_term.values():
+    for _, rows in sorted(by_term.items()):  # sums must not depend on the order of the rows
         idf = math.log(1 + (count - len(rows) + 0.5) / (len(rows) + 0.5))
         for seq, frequency, length in rows:
             norm = BM25_K1 * (1 - BM25_B + BM25_B * length / (mean_length or 1.0))

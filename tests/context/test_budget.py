@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -74,6 +76,37 @@ def test_what_does_not_fit_is_listed_with_its_sections_reason() -> None:
     ]
     assert fitted.left_out[0].message_seqs == (0, 1)
     assert fitted.left_out[0].artifact_ids == ("a",)
+
+
+def halved(block: Block, room: int) -> Block | None:
+    """Cut a block to what fits, ten tokens at least."""
+    return replace(block, tokens=room, shortened=True) if room >= 10 else None
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        # a section that cuts (share 40) beside one that does not (share 30); numbers by hand
+        (150, {"cuts": [90, 30], "whole": [25]}),
+        (130, {"cuts": [90, 15], "whole": [25]}),  # 130 - 25 claimed: 105, of which 90 are taken
+        (120, {"cuts": [90], "whole": [25]}),  # 5 left are too few for a cut
+        (70, {"cuts": [45], "whole": [25]}),  # its share and what the other does not claim
+        (60, {"cuts": [40, 20], "whole": []}),  # its share first; 20 do not hold the other's 25
+        (9, {"cuts": [], "whole": []}),
+    ],
+)
+def test_a_section_that_cuts_gives_up_words_before_blocks(
+    room: int, expected: dict[str, list[int]]
+) -> None:
+    """The most valuable block is cut before a lesser one takes its place."""
+    cuts = replace(section("cuts", 40, 90, 30), cut=halved)
+    assert kept([cuts, section("whole", 30, 25)], room) == expected
+
+
+def test_what_more_important_sections_lack_is_theirs_before_a_lesser_one_cuts() -> None:
+    """80 of room: 30 the first section's share, 20 more that it lacks, 30 for the second."""
+    cuts = replace(section("cuts", 10, 90), cut=halved)
+    assert kept([section("first", 30, 30, 20), cuts], 80) == {"first": [30, 20], "cuts": [30]}
 
 
 def test_no_sections_is_no_fault() -> None:

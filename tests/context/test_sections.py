@@ -52,7 +52,7 @@ def test_an_artifact_block_stands_for_its_core_range() -> None:
     block = artifact_block("node", made, COUNT)
     assert block.message_seqs == (6, 7, 8, 9, 10, 11)
     assert block.artifact_ids == ("c/node/1/6-11/v2",)
-    assert block.meta == {"level": 1, "version": 2}
+    assert block.meta == {"level": 1, "version": 2, "lossless": False}
     assert block.tokens == COUNT('<summary messages="6-11">note on 6 to 11</summary>') + 2
 
 

@@ -152,6 +152,38 @@ def test_a_found_text_is_cut_around_what_was_asked_for(room: int, expected: str)
     assert cut_around(text, ["port", "8443"], room_tokens=room, count=by_characters) == expected
 
 
+@pytest.mark.parametrize(
+    ("wanted", "towards_end", "expected"),
+    [
+        ([], False, "One is red." + MARK),
+        ([], True, MARK + " Six is green."),
+        (["port"], True, MARK + " Ten is port 8443." + MARK),  # what was asked for comes first
+    ],
+)
+def test_a_text_without_the_words_keeps_the_end_it_is_told_to(
+    wanted: list[str], towards_end: bool, expected: str
+) -> None:
+    """A message before the match is cut to its last words, one after it to its first."""
+    text = "One is red. Two is blue. Ten is port 8443. Six is green."
+    cut = cut_around(text, wanted, room_tokens=36, count=by_characters, towards_end=towards_end)
+    assert cut == expected
+
+
+@given(st.lists(st.sampled_from(["a", "!\ufe0f", ".", "e\u0301", "。\u3099", "👩‍👩‍👧", "?\u200d"]),
+                max_size=30), st.integers(10, 40))  # fmt: skip
+@settings(max_examples=50, deadline=None)
+def test_no_sentence_ends_within_a_grapheme(units: list[str], room: int) -> None:
+    """A mark that belongs to a full stop stays with it."""
+    text = "".join(units)
+    cut = cut_around(text, [], room_tokens=room, count=by_characters)
+    borders = {m.start() for m in regex.finditer(r"\X", text)} | {len(text)}
+    for piece in cut.split(MARK):
+        at = text.find(piece)
+        while at >= 0 and not {at, at + len(piece)} <= borders:
+            at = text.find(piece, at + 1)
+        assert at >= 0 or piece == BARE
+
+
 @given(st.text(max_size=60), st.integers(0, 40))
 @settings(max_examples=50, deadline=None)
 def test_a_cut_fits_and_is_seen_to_be_cut(text: str, room: int) -> None:

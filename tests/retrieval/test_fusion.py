@@ -14,6 +14,7 @@ from ctxeng.retrieval.fusion import (
     normalised,
     recency,
     reciprocal_rank,
+    rerank,
 )
 from ctxeng.store import Hit
 
@@ -102,6 +103,39 @@ def test_a_convex_sum_stays_within_its_parts(
     assert [f.score for f in fused] == sorted((f.score for f in fused), reverse=True)
     for f in fused:
         assert 0 <= f.score <= max(f.terms.values()) + 1e-9
+
+
+def test_a_message_is_ranked_with_its_surroundings() -> None:
+    """Weights 0.2, 0.4 and 0.4 of the one before, the one after and the reference (by hand)."""
+    fused = convex({"lexical": {3: 1.0, 4: 0.5, 7: 0.8}}, {"lexical": 1.0})
+    ranked = rerank(
+        fused, previous=0.2, following=0.4, reference=0.4, named={7: 1.0}, factors={3: 0.5}
+    )
+    assert [(one.seq, round(one.score, 6)) for one in ranked] == [
+        (7, 0.6),  # (0.8 + 0.4) / 2
+        (4, 0.35),  # (0.5 + 0.2 · 1) / 2
+        (3, 0.3),  # (1 + 0.4 · 0.5) / 2 · 0.5
+    ]
+    assert ranked[0].terms == {"lexical": 0.8, "around": 0.0, "reference": 1.0}
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    scores=st.dictionaries(st.integers(0, 9), st.floats(0, 1), max_size=8),
+    weights=st.tuples(*[st.floats(0, 1)] * 3),
+    named=st.sets(st.integers(0, 12)),
+)
+def test_reranked_scores_stay_within_one_and_add_no_message(
+    scores: dict[int, float], weights: tuple[float, float, float], named: set[int]
+) -> None:
+    """A reference alone finds nothing: what no search found is not ranked."""
+    previous, following, reference = weights
+    ranked = rerank(
+        convex({"s": scores}, {"s": 1.0}), previous=previous, following=following,
+        reference=reference, named=dict.fromkeys(named, 1.0), factors={},
+    )  # fmt: skip
+    assert {one.seq for one in ranked} == scores.keys()
+    assert all(0 <= one.score <= 1 + 1e-9 for one in ranked)
 
 
 def test_reciprocal_ranks_by_hand() -> None:

@@ -15,8 +15,9 @@ from ctxeng.core.protocols import Embedder
 from ctxeng.core.settings import RetrievalSettings
 from ctxeng.retrieval import Indexer, Retrieval, Retriever
 from ctxeng.retrieval.fusion import Fused
-from ctxeng.retrieval.retriever import fuse, message_groups
+from ctxeng.retrieval.retriever import Told, fuse, message_groups, told
 from ctxeng.store import Hit, Store
+from tests.compaction.fakes import answer, call, say
 from tests.generators import histories, texts
 
 Preset = Literal["convex", "article", "rrf", "semantic", "lexical"]
@@ -262,7 +263,7 @@ async def test_weak_matches_are_listed_and_left_out(store: Store, embedder: Embe
     history = await filled(
         store, embedder, "the Kestrel rack is blue", "lunch", "the rack", "well", "so"
     )
-    found = await retriever(store, embedder, min_score=0.9, around=0).retrieve(
+    found = await retriever(store, embedder, min_score=0.5, around=0).retrieve(
         "c", "blue Kestrel rack", as_of=4, history=history
     )
     assert shown(found) == [[0]]
@@ -298,22 +299,26 @@ async def test_what_is_in_the_prompt_is_not_retrieved(store: Store, embedder: Em
 # fusion by preset
 
 
+TOLD = Told(named={0: 1.0}, tool_output=frozenset({4}))
+WHOLE = 1 + 0.2 + 0.3 + 0.2  # the message, the ones before and after it, the reference
+
+
 def _fused(preset: str, **hits: dict[int, float]) -> dict[int, float]:
     named = {
         name: [Hit(seq=seq, score=score) for seq, score in hits.get(name, {}).items()]
         for name in ("semantic", "lexical", "trigram")
     }
     table = RetrievalSettings.model_validate({"preset": preset, "semantic_weight": 0.4})
-    return {f.seq: f.score for f in fuse(table, named, as_of=10)}
+    return {f.seq: f.score for f in fuse(table, named, as_of=10, told=TOLD)}
 
 
 @pytest.mark.parametrize(
     ("preset", "expected"),
     [
         # semantic min–max: 0 → 1, 2 → 0; lexical by the best: 0 → 0.5, 4 → 1
-        ("convex", {0: 0.4 * 1 + 0.6 * 0.5, 2: 0.0, 4: 0.6}),
+        ("convex", {0: (0.4 * 1 + 0.6 * 0.5 + 0.2) / WHOLE, 2: 0.0, 4: 0.6 / WHOLE}),
         ("rrf", {0: 1 / 61 + 1 / 62, 2: 1 / 62, 4: 1 / 61}),
-        # 0.45 semantic + 0.25 keyword + 0.15 seq / as_of + 0.15 found by both
+        # 0.45 semantic + 0.25 keyword + 0.15 seq / as_of + 0.15 named by the question
         ("article", {0: 0.45 + 0.125 + 0 + 0.15, 2: 0.15 * 0.2, 4: 0.25 + 0.15 * 0.4}),
     ],
 )
@@ -326,8 +331,56 @@ def test_presets_fuse_by_their_formula(preset: str, expected: dict[int, float]) 
 @pytest.mark.parametrize("preset", ["convex", "semantic", "lexical"])
 def test_a_search_that_stands_alone_has_the_whole_weight(preset: str) -> None:
     """When only one search found something, its scores count in full."""
-    assert _fused(preset, semantic={1: 0.9, 2: 0.5, 3: 0.1}) == pytest.approx({1: 1, 2: 0.5, 3: 0})
-    assert _fused(preset, lexical={1: 4.0, 2: 1.0}) == pytest.approx({1: 1, 2: 0.25})
+    whole = WHOLE if preset == "convex" else 1
+    found = _fused(preset, semantic={1: 0.9, 3: 0.5, 5: 0.1})
+    assert found == pytest.approx({1: 1 / whole, 3: 0.5 / whole, 5: 0})
+    found = _fused(preset, lexical={1: 4.0, 3: 1.0})
+    assert found == pytest.approx({1: 1 / whole, 3: 0.25 / whole})
+
+
+def test_neighbours_reference_and_kind_of_source_weigh_by_their_settings() -> None:
+    """Scores 1, 0.5 and 0.25 of three messages in a row; the second one is a tool's (by hand)."""
+    lexical = {"lexical": [Hit(seq=s, score=v) for s, v in ((4, 8.0), (5, 4.0), (6, 2.0))]}
+    about = Told(named={6: 1.0}, tool_output=frozenset({5}))
+
+    def scores(**weights: float) -> dict[int, float]:
+        none = {"previous_weight": 0, "following_weight": 0, "reference_weight": 0}
+        table = RetrievalSettings.model_validate(none | weights)
+        return {f.seq: f.score for f in fuse(table, lexical, as_of=9, told=about)}
+
+    assert scores() == pytest.approx({4: 1, 5: 0.5, 6: 0.25})
+    assert scores(previous_weight=1) == pytest.approx({4: 0.5, 5: 0.75, 6: 0.375})
+    assert scores(following_weight=1) == pytest.approx({4: 0.75, 5: 0.375, 6: 0.125})
+    assert scores(reference_weight=1) == pytest.approx({4: 0.5, 5: 0.25, 6: 0.625})
+    assert scores(tool_output_weight=0.5) == pytest.approx({4: 1, 5: 0.25, 6: 0.25})
+    (best, *_) = fuse(
+        RetrievalSettings.model_validate({"tool_output_weight": 0.5}), lexical, as_of=9, told=about
+    )
+    assert best.terms == pytest.approx({"lexical": 1, "around": 0.3 * 0.5})
+
+
+async def test_a_message_of_the_named_speaker_comes_first(store: Store) -> None:
+    """Two say the same of themselves; the question names one of them."""
+    said = "my favourite colour is teal"
+    await store.create_conversation("c")
+    for name in ("Ana Ruiz", "Ben", "Ana Ruiz"):
+        await store.append("c", "user", said, speaker=name)
+        await store.append("c", "assistant", "noted, thank you")
+    await Indexer(store, None).index_due("c")
+    history = await store.messages("c")
+    finder = retriever(store, None, previous_weight=0, following_weight=0)
+    for question, first in (("Ben's favourite colour?", {2}), ("ana's favourite colour?", {0, 4})):
+        ranked = await finder.rank("c", question, as_of=5, history=history)
+        assert {one.seq for one in ranked[: len(first)]} == first
+        assert all(one.terms["reference"] == 1 for one in ranked[: len(first)])
+
+
+def test_tool_results_are_known_by_role_and_by_block() -> None:
+    """A result may be a message of its own or a block of the user's."""
+    history = [say(0, "port 8443"), call(1, "a"), answer(2, "a"), say(3, "port 8443")]
+    found = {"lexical": [Hit(seq=s, score=1.0) for s in range(4)]}
+    assert told("port 8443?", history, found).tool_output == {2}
+    assert told("port 8443?", history[:2], found).tool_output == frozenset()
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -54,7 +54,7 @@ async def test_what_was_written_before_the_mark_is_not_used_while_it_stands(
     assert built.of_kind("summary", "episode", "node", "memory") == ()
     assert built.skipped == ()
     await either_store.set_keep_raw("c", False)
-    assert (await parts.builder.build("c", "Who pays?")).of_kind("episode") != ()
+    assert (await parts.builder.build("c", "Who pays?")).of_kind("summary", "episode") != ()
 
 
 async def test_what_does_not_fit_is_said_and_can_be_retrieved(either_store: Store) -> None:

@@ -214,6 +214,8 @@ def _along(
     cut = {i: out.reason for out in trace.context.left_out for i in out.artifact_ids}
     reasons = {cut[i] for i in held if i in cut}
     if reasons:
+        if reasons == {"duplicate"}:
+            return ["deduplicated"]
         return [] if reasons == {"folded"} else ["over_budget"]
     loaded = cut.keys() | {i for block in trace.context.blocks for i in block.artifact_ids}
     return [later] if loaded.intersection(a.artifact_id for a in chain) else ["not_loaded"]

@@ -24,10 +24,10 @@ from ctxeng.harness.ranking.recall import (
     evidence_recall,
     recall_rows,
 )
-from ctxeng.harness.ranking.tuning import TUNED_AT, WEIGHTS, leave_one_out
+from ctxeng.harness.ranking.tuning import GRID, TUNED_AT, Weights, leave_one_out
 from ctxeng.harness.replay.plan import content_key
 from ctxeng.retrieval import Indexer, Retriever
-from ctxeng.retrieval.retriever import SEARCHES, Search
+from ctxeng.retrieval.retriever import SEARCHES, Search, told
 from ctxeng.store import EmbeddingSpec, Store
 
 DATABASE = "ctxeng_retrieval"
@@ -39,7 +39,7 @@ class Evaluation:
     """What a retrieval evaluation measured.
 
     Args:
-        weights: the semantic weight each session's ``hybrid`` was ranked with.
+        weights: the weights each session's ``hybrid`` was ranked with.
         against: ``hybrid`` beside every other method. unasked: probes without evidence.
     """
 
@@ -50,19 +50,19 @@ class Evaluation:
     unasked: int
     rows: tuple[RecallRow, ...]
     against: tuple[Against, ...]
-    weights: Mapping[str, float]
+    weights: Mapping[str, Weights]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """A probe's rankings, and the convex one at every weight."""
+    """A probe's rankings, and the convex one at every place of the grid."""
 
     ranked: Ranked
-    at_weight: Mapping[float, list[int]]
+    in_grid: Sequence[Sequence[int]]
 
-    def tuned(self, weight: float) -> Ranked:
-        """Return the rankings with the hybrid one at a weight."""
-        hybrid = {HYBRID: self.at_weight[weight]}
+    def tuned(self, place: int) -> Ranked:
+        """Return the rankings with the hybrid one of a place in the grid."""
+        hybrid = {HYBRID: self.in_grid[place]}
         return replace(self.ranked, rankings={**hybrid, **self.ranked.rankings})
 
 
@@ -95,21 +95,21 @@ async def evaluate(
     asked: list[_Asked] = []
     for session in sessions:
         mine = [probe for probe in wanted if probe.session_id == session.session_id]
-        async for one in _ranked(session, mine, store, embedder, settings):
+        async for one in _ranked(session, mine, store, embedder, settings, depth=max(ks)):
             asked.append(one)
             if progress is not None:
                 progress(len(asked), len(wanted), session.session_id)
-    weights = _weights(asked)
-    ranked = [one.tuned(weights[one.ranked.probe.session_id]) for one in asked]
+    places = _places(asked)
+    ranked = [one.tuned(places[one.ranked.probe.session_id]) for one in asked]
     return Evaluation(
         embedder_id=embedder.embedder_id,
-        sessions=len(weights),
-        messages=sum(len(s.messages) for s in sessions if s.session_id in weights),
+        sessions=len(places),
+        messages=sum(len(s.messages) for s in sessions if s.session_id in places),
         probes=len(asked),
         unasked=len(probes) - len(wanted),
         rows=tuple(recall_rows(ranked, ks=ks)),
         against=tuple(compared(ranked, HYBRID, ks=ks)),
-        weights=weights,
+        weights={session_id: GRID[place] for session_id, place in places.items()},
     )
 
 
@@ -159,6 +159,8 @@ async def _ranked(
     store: Store,
     embedder: Embedder,
     settings: RetrievalSettings,
+    *,
+    depth: int,
 ) -> AsyncIterator[_Asked]:
     """Store and index a session the way production does, rank its probes, and delete it."""
     if not probes:
@@ -176,11 +178,14 @@ async def _ranked(
             found = await retriever.search(
                 name, probe.question, as_of=as_of, wanted=_searches(store)
             )
+            about = told(probe.question, session.messages[: as_of + 1], found)
             plain = library.rank(probe.question, as_of=as_of, limit=settings.candidates)
-            rankings = {**searched(found, settings, as_of=as_of), LIBRARY: plain}
+            rankings = {**searched(found, settings, as_of=as_of, told=about), LIBRARY: plain}
             yield _Asked(
                 ranked=Ranked(probe=probe, rankings=rankings),
-                at_weight=hybrid_at(found, settings, WEIGHTS, as_of=as_of),
+                in_grid=hybrid_at(
+                    found, settings, GRID, as_of=as_of, told=about, depth=max(depth, TUNED_AT)
+                ),
             )
     finally:
         await store.delete_conversation(name)
@@ -192,13 +197,10 @@ def _searches(store: Store) -> list[Search]:
     return [search for search in SEARCHES if can.get(search, True)]
 
 
-def _weights(asked: Sequence[_Asked]) -> Mapping[str, float]:
+def _places(asked: Sequence[_Asked]) -> Mapping[str, int]:
     recalls = np.array(
         [
-            [
-                evidence_recall(one.at_weight[w], one.ranked.probe.evidence_seqs, k=TUNED_AT)
-                for w in WEIGHTS
-            ]
+            [evidence_recall(r, one.ranked.probe.evidence_seqs, k=TUNED_AT) for r in one.in_grid]
             for one in asked
         ]
     )

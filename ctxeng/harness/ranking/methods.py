@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ctxeng.core.messages import Message
 from ctxeng.core.settings import RetrievalSettings
+from ctxeng.harness.ranking.tuning import Weights
 from ctxeng.retrieval.indexing import named_text
-from ctxeng.retrieval.retriever import Found, fuse
+from ctxeng.retrieval.retriever import Found, Told, fuse
 
 LIBRARY = "bm25_library"
 HYBRID = "hybrid"
@@ -18,20 +19,22 @@ PRESETS: tuple[str, ...] = ("convex", "article", "rrf")
 _WORD = re.compile(r"\w+")
 
 
-def searched(found: Found, settings: RetrievalSettings, *, as_of: int) -> dict[str, list[int]]:
+def searched(
+    found: Found, settings: RetrievalSettings, *, as_of: int, told: Told
+) -> dict[str, list[int]]:
     """Return the ranking of each search that the server has, and of each preset."""
     rankings: dict[str, list[int]] = {
         name: [hit.seq for hit in hits] for name, hits in found.items()
     }
     for preset in PRESETS:
         changed = settings.model_copy(update={"preset": preset})
-        rankings[preset] = fused(found, changed, as_of=as_of)
+        rankings[preset] = fused(found, changed, as_of=as_of, told=told)
     return rankings
 
 
-def fused(found: Found, settings: RetrievalSettings, *, as_of: int) -> list[int]:
+def fused(found: Found, settings: RetrievalSettings, *, as_of: int, told: Told) -> list[int]:
     """Return the seqs of production's fusion, best first."""
-    return [hit.seq for hit in fuse(settings, found, as_of=as_of)]
+    return [hit.seq for hit in fuse(settings, found, as_of=as_of, told=told)]
 
 
 class PlainBm25:
@@ -59,17 +62,24 @@ class PlainBm25:
 
 
 def hybrid_at(
-    found: Found, settings: RetrievalSettings, weights: Sequence[float], *, as_of: int
-) -> Mapping[float, list[int]]:
-    """Return the convex ranking at each semantic weight."""
-    return {
-        weight: fused(
+    found: Found,
+    settings: RetrievalSettings,
+    grid: Sequence[Weights],
+    *,
+    as_of: int,
+    told: Told,
+    depth: int,
+) -> list[list[int]]:
+    """Return the first ``depth`` seqs of the convex ranking at each set of weights."""
+    return [
+        fused(
             found,
-            settings.model_copy(update={"preset": "convex", "semantic_weight": weight}),
+            settings.model_copy(update={"preset": "convex", **weights._asdict()}),
             as_of=as_of,
-        )
-        for weight in weights
-    }
+            told=told,
+        )[:depth]
+        for weights in grid
+    ]
 
 
 def _words(text: str) -> list[str]:

@@ -24,8 +24,8 @@ def print_evaluation(found: Evaluation, *, console: Console | None = None) -> No
             f"{printable(found.embedder_id)}.\n"
             "recall: mean share of a probe's evidence messages among the first k, %. "
             "mrr: mean 1 / rank of the first of them.\n"
-            f"hybrid: semantic weight tuned at k = {TUNED_AT} on the other sessions "
-            f"({', '.join(f'{weight:g}' for weight in weights)})."
+            f"hybrid: weights (semantic/previous/following/reference) tuned at k = {TUNED_AT} on "
+            f"the other sessions ({', '.join(map(str, weights))})."
         )
     )
     out.print(_table(found))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ctxeng.core.errors import InputError
+from ctxeng.core.settings import RetrievalSettings
 from ctxeng.harness.probes.model import Probe, Span
 from ctxeng.harness.ranking.evaluate import ks_of
 from ctxeng.harness.ranking.recall import (
@@ -15,7 +16,7 @@ from ctxeng.harness.ranking.recall import (
     recall_rows,
     reciprocal_rank,
 )
-from ctxeng.harness.ranking.tuning import WEIGHTS, best_weight, leave_one_out
+from ctxeng.harness.ranking.tuning import GRID, Weights, best_place, leave_one_out
 from ctxeng.harness.stats.cluster import mean_interval
 
 
@@ -78,13 +79,22 @@ def test_the_interval_of_equal_clusters_is_students_t_of_their_means() -> None:
     assert (found.low, found.high) == pytest.approx((0.5 - 6.353, 0.5 + 6.353), abs=1e-3)
 
 
-def test_a_session_is_ranked_with_a_weight_tuned_on_the_others() -> None:
-    """Each of two sessions is best at its own weight: each gets the other's."""
-    recalls = np.zeros((2, len(WEIGHTS)))
-    recalls[0, 4], recalls[1, 10] = 1.0, 1.0
-    assert leave_one_out(recalls, ["a", "b"]) == {"a": WEIGHTS[10], "b": WEIGHTS[4]}
-    assert leave_one_out(recalls[:1], ["a"]) == {"a": WEIGHTS[4]}
-    assert best_weight(np.ones((3, len(WEIGHTS)))) == 0.5
+def test_a_session_is_ranked_with_weights_tuned_on_the_others() -> None:
+    """Each of two sessions is best at its own place of the grid: each gets the other's."""
+    recalls = np.zeros((2, len(GRID)))
+    recalls[0, 4], recalls[1, 10] = 1, 1
+    assert leave_one_out(recalls, ["a", "b"]) == {"a": 10, "b": 4}
+    assert leave_one_out(recalls[:1], ["a"]) == {"a": 4}
+    assert best_place(np.ones((3, 21))) == 10
+
+
+def test_the_grid_holds_the_searches_alone_and_the_default() -> None:
+    """Tuning may turn every term off, and the default weights are one of its places."""
+    table = RetrievalSettings()
+    default = Weights(*(getattr(table, name) for name in Weights._fields))
+    assert default in GRID
+    assert {Weights(0.0), Weights(1.0)} <= set(GRID)
+    assert len(set(GRID)) == len(GRID)
 
 
 def test_ks_are_whole_numbers_in_order() -> None:

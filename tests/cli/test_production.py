@@ -27,10 +27,11 @@ every_episodes = 2
 """
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
     """Return a workspace whose product has talked to two users."""
-    folder = tmp_path_factory.mktemp("product")
+    folder = tmp_path / "product"
+    folder.mkdir()
     (folder / "settings.toml").write_text(SETTINGS, "utf-8")
 
     async def talk() -> None:
@@ -111,6 +112,7 @@ def test_lateness_over_the_limit_is_a_warning_and_an_exit_code(home: Path) -> No
 
 def test_a_deleted_user_is_gone_and_what_quotes_him_is_named(home: Path) -> None:
     """Rows, vectors, jobs and ledger entries go; the run folder that quotes him is listed."""
+    assert ctxeng(home, "worker", "--once", *WIRED).returncode == 0
     ledger = home / ".ctxeng" / "ledger.sqlite"
     before = Ledger.open(ledger).counts()["answered"]
     assert any("Philippa" in answer for _, answer in Ledger.open(ledger).answers())

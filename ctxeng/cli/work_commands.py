@@ -7,8 +7,9 @@ import contextlib
 import logging
 import signal
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
@@ -148,7 +149,7 @@ async def _reprocess(
     return failures
 
 
-async def _status(home: Path, hours: float) -> dict[str, object]:
+async def _status(home: Path, hours: float) -> dict[str, Any]:
     from ctxeng.store import Store
 
     async with await Store.open(workspace=home) as store:
@@ -156,16 +157,7 @@ async def _status(home: Path, hours: float) -> dict[str, object]:
         rates = await store.skip_rates(hours=hours)
     return {
         "workers": workers,
-        "backlog": [
-            {
-                "task": job.task,
-                "waiting": job.waiting,
-                "running": job.running,
-                "failed": job.failed,
-                "oldest_wait_seconds": job.oldest_wait_seconds,
-            }
-            for job in backlog
-        ],
+        "backlog": [asdict(job) for job in backlog],
         "builds": rates.builds,
         "skipped": rates.skipped,
         "skip_share": rates.share,
@@ -173,12 +165,12 @@ async def _status(home: Path, hours: float) -> dict[str, object]:
     }
 
 
-def _print_status(report: dict[str, object]) -> None:
+def _print_status(report: dict[str, Any]) -> None:
     typer.echo(f"{report['workers']} workers")
     typer.echo(f"{'task':12}{'waiting':>9}{'running':>9}{'failed':>9}  oldest wait")
     if not report["backlog"]:
         typer.echo("nothing waits")
-    for job in report["backlog"]:  # type: ignore[attr-defined]
+    for job in report["backlog"]:
         wait = job["oldest_wait_seconds"]
         typer.echo(
             f"{job['task']:12}{job['waiting']:9}{job['running']:9}{job['failed']:9}  "

@@ -22,6 +22,7 @@ from ctxeng.core.settings import StrategySettings
 from ctxeng.core.windows import window_start
 from ctxeng.retrieval import Retrieval, Retriever, SharedMemories
 from ctxeng.store import Store
+from ctxeng.store.text import clean_text
 
 MIN_CACHEABLE_TOKENS = 1024
 
@@ -81,6 +82,7 @@ class ContextBuilder:
             BudgetTooSmall: system text, question and reserve alone exceed the budget.
             StoreError: there is no such conversation.
         """
+        question, system = clean_text(question), clean_text(system)  # as the store has it
         snapshot = await self._reader.load(conversation_id, as_of)
         messages = _without_question(snapshot.messages, question)
         fixed = self._fixed(system, question, now)

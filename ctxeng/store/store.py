@@ -302,6 +302,15 @@ class Store:
             if self._enqueues:
                 await queue.drop(connection, [conversation_id])
 
+    async def conversations_of(self, user_id: str) -> list[str]:
+        """Return the ids of a user's conversations, in order."""
+        async with self._connection() as connection:
+            cursor = await connection.execute(
+                "SELECT conversation_id FROM conversations WHERE user_id = %s ORDER BY 1",
+                (user_id,),
+            )
+            return [row[0] for row in await cursor.fetchall()]
+
     async def delete_user(self, user_id: str) -> list[str]:
         """Remove a user's conversations and all that was made from them; return their ids.
 

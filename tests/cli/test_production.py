@@ -6,10 +6,12 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from ctxeng.cli.db_commands import _delete_user
 from ctxeng.harness.results.quotes import quoting_runs
 from ctxeng.models import Ledger
 from ctxeng.store import Store, embedded
@@ -28,7 +30,7 @@ every_episodes = 2
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path: Path) -> Iterator[Path]:
     """Return a workspace whose product has talked to two users."""
     folder = tmp_path / "product"
     folder.mkdir()
@@ -45,7 +47,7 @@ def home(tmp_path: Path) -> Path:
 
     embedded.attach(folder)  # the server stays up between the commands
     asyncio.run(talk())
-    yield folder  # type: ignore[misc]
+    yield folder
     embedded.detach(folder)
     remove_database(folder)
 
@@ -146,3 +148,28 @@ def test_settings_that_are_wrong_are_one_line(home: Path) -> None:
 def test_no_reports_quote_nobody(tmp_path: Path) -> None:
     """A workspace without run folders has none that quote."""
     assert quoting_runs(tmp_path / "reports", lambda _: True) == []
+
+
+def test_a_deletion_killed_after_the_database_leaves_no_calls(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The calls go before the conversations by which they are found."""
+    assert ctxeng(home, "worker", "--once", *WIRED).returncode == 0
+    ledger = home / ".ctxeng" / "ledger.sqlite"
+    assert any("Philippa" in answer for _, answer in Ledger.open(ledger).answers())
+    whole = Store.delete_user
+
+    async def killed(store: Store, user: str) -> list[str]:
+        assert await whole(store, user) == ["c1"]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "delete_user", killed)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(_delete_user(home, "ann"))
+    assert not any("Philippa" in answer for _, answer in Ledger.open(ledger).answers())
+
+
+def test_a_user_nobody_knows_is_said_to_be_unknown(home: Path) -> None:
+    """A slip of the pen in a deletion must not look like one that was done."""
+    told = ctxeng(home, "db", "delete-user", "an")
+    assert told.stdout.splitlines()[0] == "no conversation is known of user 'an'"

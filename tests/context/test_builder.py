@@ -668,3 +668,16 @@ async def test_a_wide_window_leaves_the_notes_their_share(
     assert least < used <= most
     assert len(context.of_kind("summary")) == shown
     assert context.tokens <= 1500 + ASK_TOKENS
+
+
+@pytest.mark.parametrize("question", ["caf\udce9?", "a\0b?", "Budget \ud83d\ude00?"])
+async def test_a_question_no_database_can_hold_is_asked_as_it_was_saved(
+    store: Store, question: str
+) -> None:
+    """Half an emoji or a NUL: cleaned once, so that it neither stands twice nor breaks a call."""
+    await filled(store, [say(0), Message(seq=1, role="user", content=question)])
+    context = await built(store, strategy(), question)
+    texts = [b.text for b in context.blocks]
+    assert context.blocks[-1].text == (await store.messages("c"))[1].content
+    assert len(texts) == len(set(texts)) == 2
+    "".join(texts).encode()

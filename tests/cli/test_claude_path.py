@@ -1,6 +1,7 @@
 """Whole runs through the local Messages API: live and in batches, failing, killed, with a key.
 
-The server's answers are the offline model's, so the table every run must end with is known.
+The server's answers are the offline model's, so the answers of every run are known; the table is
+that of an undisturbed run, because only an offline run is scored as one that quotes.
 """
 
 from __future__ import annotations
@@ -72,6 +73,19 @@ def table(made: dict[str, Any]) -> list[dict[str, Any]]:
     return cells(made["path"])
 
 
+def answers(made: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return what a run's readers said."""
+    return [(c["arm"], c["session_id"], c["probe_id"], c["answer"]) for c in table(made)]
+
+
+def undisturbed(workspace: Workspace, run: Callable[..., Any]) -> list[dict[str, Any]]:
+    """Return the table of a run that nothing disturbs, and forget its calls."""
+    with serving(FakeApi()) as api:
+        expected = table(run(api, name="one_arm"))
+    forget_ledger(workspace)
+    return expected
+
+
 def forget_ledger(workspace: Workspace) -> None:
     """Let the next run make its calls itself."""
     for file in (workspace.path / ".ctxeng").glob("ledger.sqlite*"):
@@ -98,7 +112,7 @@ def test_live_batched_and_failing_runs_end_with_the_models_own_table(
 
     And the key is in nothing that any of them wrote.
     """
-    expected = table(run(None))
+    quoted = answers(run(None))
     with serving(FakeApi()) as api:
         live = run(api)
         again = run(api, "--mode", "batch")
@@ -114,7 +128,8 @@ def test_live_batched_and_failing_runs_end_with_the_models_own_table(
     with serving(FakeApi(faults=plan)) as api:
         failing = run(api)
         assert api.counts.messages == failing["calls_made"] + plan.made.total()
-    assert [table(made) for made in (live, batched, failing)] == [expected] * 3
+    assert table(live) == table(batched) == table(failing)
+    assert answers(live) == quoted
     report = claude.call("report", "latest")
     assert report.out.startswith("Made with the offline model")
     assert CANARY not in written(claude) + report.out + report.err
@@ -158,8 +173,7 @@ def test_thirty_kills_repeat_only_what_was_in_flight(
     claude: Workspace, run: Callable[..., Any]
 ) -> None:
     """kill -9 at thirty random moments: the same table, and every other call was made once."""
-    expected = table(run(None, name="one_arm"))
-    forget_ledger(claude)
+    expected = undisturbed(claude, run)
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["tests.cli.children"])
     draw = random.Random(30)
@@ -187,8 +201,7 @@ def test_batches_that_were_in_flight_at_a_kill_are_found_and_paid_once(
     claude: Workspace, run: Callable[..., Any]
 ) -> None:
     """Killed with the first, the third and the eighth batch in flight: no item is worked on twice."""
-    expected = table(run(None, name="one_arm"))
-    forget_ledger(claude)
+    expected = undisturbed(claude, run)
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["tests.cli.children"])
     with serving(FakeApi(batch_seconds=0.2)) as api:

@@ -80,6 +80,7 @@ def settings(strategy: str = "episodes") -> StrategySettings:
             "episodes": {"size": SIZE, "overlap": 1},
             "memory": {"every_episodes": 3},
             "rolling": {"threshold_tokens": 40},
+            "retrieval": {"gate": "always"},
             "budget": UNLIMITED,
         },
     )

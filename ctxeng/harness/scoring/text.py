@@ -14,6 +14,7 @@ _QUOTES = str.maketrans(
      "\u2060": None, "\ufeff": None}
 )  # fmt: skip
 _SPACE = re.compile(r"\s+")
+_COLUMNS = re.compile(r"(?<=\d)(?:[ ]*[\n\r\t]\s*|\s{2,})(?=\d)")  # 439 and 300 are not 439 300
 _WORD = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[\s_\-./]+")
@@ -34,9 +35,9 @@ def normal(text: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def cased(text: str) -> str:
-    """Return the normal form before its case is folded."""
+    """Return the normal form before its case is folded; figures of two lines or columns stay apart."""
     plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
-    return _SPACE.sub(" ", plain).strip()
+    return _SPACE.sub(" ", _COLUMNS.sub(" | ", plain)).strip()
 
 
 def is_spaceless(text: str) -> bool:

@@ -43,6 +43,7 @@ def cell(probe: Probe, answer: str, arm: str = "made") -> dict[str, Any]:
         "literal_rule": literal.rule, "outcome": outcome_of(probe, literal, None).outcome,
         "value_in_context": False, "evidence_in_context": 0.0,
         "kind": probe.kind, "category": "", "language": "en", "depth": 0.5,
+        "rounds": 0,
     }  # fmt: skip
 
 

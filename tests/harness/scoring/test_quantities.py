@@ -11,6 +11,9 @@ from ctxeng.harness.scoring.quantities import only_quantity, quantities, same_qu
 from ctxeng.harness.scoring.text import normal
 
 SAME = [
+    ("439", "120   142 cr  total 439\n300   60 cr  total 571"),
+    ("439", "439\t300\t571"),
+    ("300", "total 439\r\n  300   idle"),
     # money
     ("$500", "It is $500."),
     ("$500", "500 dollars"),

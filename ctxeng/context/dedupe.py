@@ -18,6 +18,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ctxeng.context.budget import Fitted, Section, fit, left_out
 from ctxeng.core.context import Block, BlockKind
@@ -116,7 +117,7 @@ class _Said:
 
     def _same_text(self, block: Block) -> Sequence[Block]:
         lines = _lines(block.text)
-        if not lines or lines[0] not in self.by_line or len(analyse(block.text)) < MIN_TERMS:
+        if not lines or lines[0] not in self.by_line or not _says_something(block.text):
             return ()
         for other in self.by_line[lines[0]]:
             holds_all = all(
@@ -134,7 +135,13 @@ def _may_repeat(block: Block, other: Block) -> bool:
     return block.message.speaker == other.message.speaker
 
 
-def _lines(text: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def _lines(text: str) -> tuple[str, ...]:
     folded = unicodedata.normalize("NFKC", text).casefold()
     lines = (" ".join(_LIST_MARK.sub("", line.strip()).split()) for line in folded.splitlines())
-    return [line for line in lines if line]
+    return tuple(line for line in lines if line)
+
+
+@lru_cache(maxsize=4096)
+def _says_something(text: str) -> bool:
+    return len(analyse(text)) >= MIN_TERMS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import regex
 
@@ -58,7 +59,7 @@ def cut_around(
     if count(text) <= room_tokens:
         return text
     sentences = [found for found in _SENTENCE.findall(text) if found]
-    shared = [len(set(wanted).intersection(analyse(sentence))) for sentence in sentences]
+    shared = [len(_terms(sentence).intersection(wanted)) for sentence in sentences]
     last = towards_end and not any(shared)
     low = len(sentences) - 1 if last else shared.index(max(shared))
     if count(MARK + sentences[low] + MARK) > room_tokens:
@@ -68,6 +69,11 @@ def cut_around(
     low, high = _grown(sentences, low, room_tokens=room_tokens, count=count)
     kept = "".join(sentences[low:high])
     return (MARK if low else "") + kept + (MARK if high < len(sentences) else "")
+
+
+@lru_cache(maxsize=4096)
+def _terms(sentence: str) -> frozenset[str]:
+    return frozenset(analyse(sentence))
 
 
 def _grown(
@@ -100,7 +106,7 @@ def around_match(
     towards_end: bool = False,
 ) -> Block | None:
     """Return a raw block cut around its best sentence; None where no word of it would be left."""
-    if block.message is None:
+    if block.message is None or room_tokens <= 0:
         return None
     bare = priced(replace(block, text=""), count).tokens
     text = cut_around(

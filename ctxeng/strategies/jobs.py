@@ -46,9 +46,20 @@ async def compact(parts: Parts, conversation_id: str, *, attempt: int = 0) -> Co
 async def remember(parts: Parts, conversation_id: str, *, attempt: int = 0) -> CompactionReport:
     """Distil the episodes that are due into memory, and embed what other conversations may use."""
     report = await parts.compactor.run_due(conversation_id, kinds=MEMORY, attempt=attempt)
+    await _share(parts, conversation_id)
+    return report
+
+
+async def catch_up(parts: Parts, conversation_id: str) -> CompactionReport:
+    """Do what ``compact`` and ``remember`` do one after the other, reading the state once."""
+    report = await parts.compactor.run_due(conversation_id, kinds=(*SUMMARIES, *MEMORY))
+    await _share(parts, conversation_id)
+    return report
+
+
+async def _share(parts: Parts, conversation_id: str) -> None:
     if parts.settings.memory.cross_conversation:
         await parts.memories.index_due(conversation_id)
-    return report
 
 
 async def reprocess(

@@ -39,7 +39,7 @@ def position(
 
     Args:
         visible: artifacts a prompt at the context's ``as_of`` could use.
-        seams: first seqs of the reference arm's core ranges, see :func:`seams_of`.
+        seams: first seqs of the arm's own core ranges, see :func:`seams_of`.
     """
     if not probe.evidence:
         return Position(bucket="none")

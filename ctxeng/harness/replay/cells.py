@@ -12,7 +12,7 @@ from ctxeng.core.messages import Message
 from ctxeng.core.settings import StrategySettings
 from ctxeng.harness.attribution.inputs import cuts_of
 from ctxeng.harness.attribution.loss import LossStage, Trace, loss_stage
-from ctxeng.harness.attribution.position import Position, position
+from ctxeng.harness.attribution.position import Position, position, seams_of
 from ctxeng.harness.probes.coverage import depth
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.replay import measures
@@ -49,13 +49,13 @@ class Measured:
     presence: measures.InContext
 
 
-def measure(played: Played, built: Built, seams: Sequence[int]) -> Measured:
+def measure(played: Played, built: Built) -> Measured:
     """Return where the fact stands in a built prompt, and whether it is there."""
     visible = visible_at(played.artifacts, built.as_of)
     return Measured(
         built=built,
         visible=visible,
-        own=position(built.probe, built.context, visible, seams),
+        own=position(built.probe, built.context, visible, seams_of(played.artifacts)),
         presence=measures.in_context(built.probe, built.context, played.messages, visible),
     )
 

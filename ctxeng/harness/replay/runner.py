@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 from ctxeng.core.messages import Session
 from ctxeng.core.settings import BudgetSettings, StrategySettings, WindowSettings
-from ctxeng.harness.attribution.position import seams_of
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.replay import rows as table_rows
 from ctxeng.harness.replay.asking import Asked, Failed, ask
@@ -48,12 +47,7 @@ WHOLE_HISTORY = Arm(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
-    """What every unit of a session shares: where the reference arm puts each fact."""
-
-    seams: tuple[int, ...]
-    geometry: Mapping[str, Geometry]
+Frame = Mapping[str, Geometry]  # by probe: where the reference arm puts its fact
 
 
 @dataclass(slots=True)
@@ -187,7 +181,7 @@ def _frame(rows: Rows) -> Frame:
         about = {**row, "full_seqs": tuple(row["full_seqs"])}
         probe_id = about.pop("probe_id")
         geometry[probe_id] = Geometry(**about)
-    return Frame(seams=tuple(row["seq"] for row in rows["seams"]), geometry=geometry)
+    return geometry
 
 
 async def _unit(
@@ -213,7 +207,7 @@ async def _unit(
         made = await _frame_rows(plan, session, played, prompts, store=store)
         frame.set_result(_frame(made))
     shared = await frame
-    measured = [measure(played, built, shared.seams) for built in prompts]
+    measured = [measure(played, built) for built in prompts]
     async with asyncio.TaskGroup() as group:
         asked = [
             group.create_task(
@@ -263,10 +257,9 @@ async def _frame_rows(
         client=RecordingClient(plan.writer),
         replicate=0,
     )
-    seams = seams_of(played.artifacts)
     geometry = []
     for built in prompts:
-        own = measure(played, built, seams).own
+        own = measure(played, built).own
         full = (await _built(plan, WHOLE_HISTORY, whole, built.probe)).context
         geometry.append(
             {
@@ -281,7 +274,6 @@ async def _frame_rows(
     await store.delete_conversation(whole.conversation_id)
     return {
         "geometry": geometry,
-        "seams": [{"seq": seq} for seq in seams],
         "messages": table_rows.message_rows(session, played.messages),
     }
 
@@ -324,7 +316,7 @@ async def _cells(
         )
     )
     return [
-        cell_row(arm, played, measured, frame.geometry[probe.probe_id], one)
+        cell_row(arm, played, measured, frame[probe.probe_id], one)
         | {
             "replicate": _flat(plan, summariser, reader, judge),
             "summariser_replicate": summariser,

@@ -150,12 +150,11 @@ async def _write_path(
     for message in _counted(session.messages, parts):
         await store.append_many(name, [message])
         on_append(message.seq)
-        reports = (await jobs.compact(parts, name), await jobs.remember(parts, name))
+        report = await jobs.catch_up(parts, name)
         failures += [
             _Failure(
                 kind=f.kind, reason=f.reason, at_seq=message.seq, is_model_error=f.is_model_error
             )
-            for report in reports
             for f in report.failures
         ]
     return failures

@@ -35,7 +35,7 @@ def normal(text: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def cased(text: str) -> str:
-    """Return the normal form before its case is folded; figures of two lines or columns stay apart."""
+    """Return the normal form in its own case; figures of two lines or columns stay apart."""
     plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     return _SPACE.sub(" ", _COLUMNS.sub(" | ", plain)).strip()
 

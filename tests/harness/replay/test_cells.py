@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ def row_of(
         failures=(),
     )
     prompt = Built(probe=asked, context=built, as_of=built.as_of, now=None, build_seconds=0.01)
-    return cell_row(ARM, played, measure(played, prompt, (6,)), geometry, scored)
+    return cell_row(ARM, played, measure(played, prompt), geometry, scored)
 
 
 def test_a_cell_holds_everything_measured_about_one_probe() -> None:
@@ -111,6 +112,16 @@ def test_the_bucket_is_the_reference_arms_and_the_arms_own_stands_beside_it() ->
     """An arm that keeps everything raw is still scored in the reference arm's bucket."""
     row = row_of(context(*(raw(s) for s in range(20)), as_of=19), ())
     assert (row["bucket"], row["arm_bucket"]) == ("boundary", "recent")
+
+
+def test_the_arms_own_bucket_is_by_its_own_seams() -> None:
+    """A fact within one episode of the reference lies across two of an arm with another grid."""
+    shifted = [artifact("episode", 0, 7, "hello"), artifact("episode", 8, 11, "weather")]
+    inside = replace(GEOMETRY, bucket="interior")
+    row = row_of(context(), shifted, scored=MISSED, geometry=inside)
+    assert (row["bucket"], row["arm_bucket"]) == ("interior", "boundary")
+    row = row_of(context(), EPISODES, scored=MISSED, geometry=inside)
+    assert (row["bucket"], row["arm_bucket"]) == ("interior", "interior")
 
 
 def test_artifacts_that_are_not_visible_yet_are_not_measured() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ctxeng.harness.scoring.moments import Moment, moments, same_moment
-from ctxeng.harness.scoring.quantities import Quantity, quantities, same_quantity
-from ctxeng.harness.scoring.text import normal
+from ctxeng.harness.scoring.quantities import Quantity, quantities, same_quantity, value_keys
+from ctxeng.harness.scoring.text import Taken, normal
 
 SMALLEST = 10  # below it a number counts things ("three options"): no value of the conversation
 _IDENTIFIER = re.compile(
@@ -21,7 +22,7 @@ _LISTED = re.compile(r"(?m)^\s*(?:[-*•]\s*)?\d{1,2}[.)]\s")  # 1. in front of 
 class Stated:
     """What a conversation states, read once: every number, date and the words themselves."""
 
-    numbers: tuple[Quantity, ...]
+    numbers: Mapping[str, Sequence[Quantity]]  # by ``value_keys``
     dates: tuple[Moment, ...]
     words: str
 
@@ -30,15 +31,20 @@ class Stated:
         """Return what the messages of a conversation state; ``names`` are its speakers'."""
         numbers = (replace(q, start=0, end=0) for text in texts for q in quantities(text))
         dates = (replace(m, start=0, end=0) for text in texts for m in moments(text))
+        by_value: dict[str, list[Quantity]] = defaultdict(list)
+        for number in dict.fromkeys(numbers):
+            for key in value_keys(number):
+                by_value[key].append(number)
         return cls(
-            numbers=tuple(dict.fromkeys(numbers)),
+            numbers=by_value,
             dates=tuple(dict.fromkeys(dates)),
             words="\n".join(normal(text) for text in (*texts, *names)),
         )
 
     def has_number(self, number: Quantity) -> bool:
         """Return whether a number was stated, by value and unit."""
-        return any(same_quantity(number, other) for other in self.numbers)
+        alike = (other for key in value_keys(number) for other in self.numbers.get(key, ()))
+        return any(same_quantity(number, other) for other in alike)
 
     def has_date(self, date: Moment) -> bool:
         """Return whether a date was stated; a part of it that was not said is no contradiction."""
@@ -59,11 +65,11 @@ def invented(text: str, stated: Stated) -> tuple[int, tuple[str, ...]]:
     shown = normal(plain)
     dates = [t for t in moments(plain) if t.month is not None or t.is_numeric]
     names = [m for m in _IDENTIFIER.finditer(shown) if re.search(r"\d", m[0])]
-    taken = [*((t.start, t.end) for t in dates), *(m.span() for m in names)]
+    taken = Taken(shown)
+    for start, end in (*((t.start, t.end) for t in dates), *(m.span() for m in names)):
+        taken.take(start, end)
     numbers = [
-        q
-        for q in quantities(plain)
-        if abs(q.value) >= SMALLEST and not any(a < q.end and q.start < b for a, b in taken)
+        q for q in quantities(plain) if abs(q.value) >= SMALLEST and not taken.meets(q.start, q.end)
     ]
     unheard = [shown[t.start : t.end] for t in dates if not stated.has_date(t)]
     unheard += [m[0] for m in names if not stated.has_name(m[0])]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ctxeng.harness.scoring.numerals import eastern_in_digits
-from ctxeng.harness.scoring.text import normal
+from ctxeng.harness.scoring.text import Taken, normal
 
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september",
            "october", "november", "december")  # fmt: skip
@@ -95,9 +95,11 @@ def moments(text: str) -> tuple[Moment, ...]:
     """Return the dates, weekdays and times of day in a text (places in its normal form)."""
     written = eastern_in_digits(normal(text))
     found: list[Moment] = []
+    taken = Taken(normal(text))
 
     def add(moment: Moment | None) -> None:
-        if moment and not any(o.start < moment.end and moment.start < o.end for o in found):
+        if moment and not taken.meets(moment.start, moment.end):
+            taken.take(moment.start, moment.end)
             found.append(moment)
 
     for form, numeric in _DATE_FORMS:

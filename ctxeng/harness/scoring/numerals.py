@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ctxeng.harness.scoring.text import Taken
+
 _SMALL_WORDS = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
 seventeen eighteen nineteen
@@ -113,12 +115,12 @@ Reader = Callable[[re.Match[str]], float | None]
 
 def _rewritten(shown: str, readers: Iterable[tuple[re.Pattern[str], Reader]]) -> InDigits:
     found: list[tuple[int, int, str]] = []
-    taken = bytearray(len(shown))
+    taken = Taken(shown)
     for pattern, read in readers:
         for m in pattern.finditer(shown):
             value = read(m)
-            if value is not None and not any(taken[m.start() : m.end()]):
-                taken[m.start() : m.end()] = b"\1" * (m.end() - m.start())
+            if value is not None and not taken.meets(*m.span()):
+                taken.take(*m.span())
                 found.append((m.start(), m.end(), f"{value:.10g}" if value % 1 else f"{value:.0f}"))
     text, starts, ends, at = [], [], [0], 0
     for start, end, digits in [*sorted(found), (len(shown), len(shown), "")]:

@@ -9,7 +9,7 @@ from itertools import product
 
 from ctxeng.harness.scoring.moments import moments
 from ctxeng.harness.scoring.numerals import in_digits
-from ctxeng.harness.scoring.text import normal
+from ctxeng.harness.scoring.text import Taken, normal
 
 _MULTIPLIERS = {"k": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9,
                 "hundred": 1e2, "thousand": 1e3}  # fmt: skip
@@ -99,10 +99,13 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     found = [Quantity(t.year, "year", t.start, t.end) for t in dated if t.year is not None]
     days = (t for t in dated if t.day is not None and not t.is_numeric)
     found += [Quantity(t.day or 0, "day of month", t.start, t.end) for t in days]
+    taken = Taken(shown)
+    for t in dated:
+        taken.take(t.start, t.end)
     for m in _QUANTITY.finditer(written.text):
         read = _quantity(m)
         start, end = written.span(m.start(), m.end())
-        if not any(t.start < end and start < t.end for t in dated):
+        if not taken.meets(start, end):
             found.append(Quantity(read.value, read.unit, start, end, read.others))
     return tuple(found)
 
@@ -122,6 +125,15 @@ def same_quantity(a: Quantity, b: Quantity) -> bool:
     ours = ((a.value, a.unit), *a.others)
     theirs = ((b.value, b.unit), *b.others)
     return any(_agree(mine, yours) for mine, yours in product(ours, theirs))
+
+
+def value_keys(number: Quantity) -> frozenset[str]:
+    """Return keys of a number's readings: two numbers that agree have one in common."""
+    keys = set()
+    for value, unit in ((number.value, number.unit), *number.others):
+        keys.add(f"{value:.9g}")
+        keys.add(f"{value * _SCALED.get(unit, (unit, 1.0))[1]:.9g}")
+    return frozenset(keys)
 
 
 def _agree(a: tuple[float, str], b: tuple[float, str]) -> bool:

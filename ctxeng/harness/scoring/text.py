@@ -40,6 +40,21 @@ def cased(text: str) -> str:
     return _SPACE.sub(" ", _COLUMNS.sub(" | ", plain)).strip()
 
 
+class Taken:
+    """Which places of a text somebody has claimed."""
+
+    def __init__(self, text: str) -> None:
+        self._marks = bytearray(len(text))
+
+    def meets(self, start: int, end: int) -> bool:
+        """Return whether any place from ``start`` up to ``end`` is claimed."""
+        return 1 in self._marks[start:end]
+
+    def take(self, start: int, end: int) -> None:
+        """Claim the places from ``start`` up to ``end``."""
+        self._marks[start:end] = b"\1" * (end - start)
+
+
 def is_spaceless(text: str) -> bool:
     """Return whether a text is written in a script without spaces between words."""
     return bool(_SPACELESS.search(text))

@@ -4,13 +4,16 @@ compactor was given and wrote, what the search found, what was cut, the prompt a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
+from operator import is_
 from typing import Any, Literal
 
 import orjson
 
 from ctxeng.harness.attribution.loss import LossStage
 from ctxeng.harness.scoring.marks import Marked
+
+_PLAIN = frozenset({str, int, float, bool})
 
 Fate = Literal["in_prompt", "over_budget", "folded", "not_visible", "superseded", "not_loaded"]
 
@@ -216,26 +219,24 @@ class FactPath:
 
 
 def _brief(value: Any, characters: int) -> Any:
-    match value:
-        case None | str() | int() | float():
-            return value
-        case Marked():
-            return value.excerpt(characters)
-        case tuple():
-            return tuple([_brief(inner, characters) for inner in value])
-        case Given():
-            kept = tuple(m for m in value.messages if m.text.holds or m.is_evidence)
-            return _brief_fields(replace(value, messages=kept), characters)
-        case _ if is_dataclass(value):
-            return _brief_fields(value, characters)
-    return value
+    if value is None or type(value) in _PLAIN:
+        return value
+    if isinstance(value, Marked):
+        return value.excerpt(characters)
+    if isinstance(value, tuple):
+        short = tuple([_brief(inner, characters) for inner in value])
+        return value if all(map(is_, short, value)) else short
+    if isinstance(value, Given):
+        kept = tuple(m for m in value.messages if m.text.holds or m.is_evidence)
+        return _brief_fields(replace(value, messages=kept), characters)
+    return _brief_fields(value, characters) if is_dataclass(value) else value
 
 
 def _brief_fields(value: Any, characters: int) -> Any:
     changes = {}
-    for field in fields(value):
-        whole = getattr(value, field.name)
+    for name in value.__dataclass_fields__:
+        whole = getattr(value, name)
         short = _brief(whole, characters)
         if short is not whole:
-            changes[field.name] = short
+            changes[name] = short
     return replace(value, **changes) if changes else value

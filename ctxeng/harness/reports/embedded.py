@@ -68,13 +68,14 @@ class _Pool:
 
     def pooled(self, value: Any) -> Any:
         """Return plain JSON with long texts replaced by ``{"$": place}``."""
-        match value:
-            case dict():
-                return {name: self.pooled(inner) for name, inner in value.items()}
-            case list():
-                return [self.pooled(inner) for inner in value]
-            case str() if len(value) > POOLED:
+        kind = type(value)  # of plain JSON, and a path has thousands of values
+        if kind is str:
+            if len(value) > POOLED:
                 return {"$": self.places.setdefault(value, len(self.places))}
+        elif kind is dict:
+            return {name: self.pooled(inner) for name, inner in value.items()}
+        elif kind is list:
+            return [self.pooled(inner) for inner in value]
         return value
 
 

@@ -119,4 +119,4 @@ def _origins(text: str) -> tuple[int, ...] | None:
             origins.append(at)
     if letters and letters[-1] == " ":
         del letters[-1], origins[-1]
-    return tuple(origins) if "".join(letters) == normal(text) else None
+    return tuple(origins) if "".join(letters) == normal(text).replace("\n", " ") else None

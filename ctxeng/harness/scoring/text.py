@@ -13,8 +13,8 @@ _QUOTES = str.maketrans(
      "‑": "-", "‒": "-", "–": "-", "—": "-", "―": "-", "−": "-", "\u00a0": " ", "\u200b": None,
      "\u2060": None, "\ufeff": None}
 )  # fmt: skip
-_SPACE = re.compile(r"\s+")
-_COLUMNS = re.compile(r"(?<=\d)(?:[ ]*[\n\r\t]\s*|\s{2,})(?=\d)")  # 439 and 300 are not 439 300
+_COLUMNS = re.compile(r"(?<=\d)(?:[ ]*[\n\r\t]\s*|\s{2,})(?=\d)")
+_SPACE = re.compile(r"(?!(?<=\d)\n\d)\s+")  # all but the line break that parts two figures
 _WORD = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[\s_\-./]+")
@@ -29,15 +29,18 @@ _STOP = frozenset(_STOP_LIST.split())
 
 @lru_cache(maxsize=50_000)
 def normal(text: str) -> str:
-    """Return NFKC, case-folded text with plain quotes, hyphens and single spaces."""
+    """Return NFKC, case-folded text with plain quotes, hyphens and single spaces.
+
+    Figures of two lines or columns are parted by a line break, so that they are not one number.
+    """
     return cased(text).casefold()
 
 
 @lru_cache(maxsize=50_000)
 def cased(text: str) -> str:
-    """Return the normal form in its own case; figures of two lines or columns stay apart."""
+    """Return the normal form before its case is folded."""
     plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
-    return _SPACE.sub(" ", _COLUMNS.sub(" | ", plain)).strip()
+    return _SPACE.sub(" ", _COLUMNS.sub("\n", plain)).strip()
 
 
 class Taken:

@@ -22,6 +22,8 @@ from ctxeng.harness.scoring.presence import groups_present
         ("due March 5th, 2024", "2024-03-05", ["March 5th, 2024"]),
         ("ﬁne: ＫＸ－１", "KX-1", ["ＫＸ－１"]),
         ("버전은 3.2.1이고", "3.2.1", ["3.2.1"]),
+        ("total 439\n300   idle ¥3,000", "3000円", ["¥3,000"]),
+        ("total 439\n300   idle", "439", ["439"]),
         ("it is $5000", "$500", []),
         ("", "$500", []),
     ],

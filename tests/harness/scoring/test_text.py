@@ -43,6 +43,9 @@ any_text = st.one_of(texts, st.text(max_size=40))
         ("", ""),
         (" \n ", ""),
         ("a\x00b", "a\x00b"),
+        ("7 \n 300", "7\n300"),
+        ("7\t300\r\n  5 5", "7\n300\n5 5"),
+        ("a 7\nb", "a 7 b"),
     ],
 )
 def test_the_normal_form_forgets_how_a_text_was_typed(written: str, shown: str) -> None:

@@ -113,7 +113,7 @@ class _Reading:
             return
         self.last = (identity, node_key)
         if isinstance(kind, str) and kind not in TALK:
-            thread.add(node_key, parent_key, False, _seconds(record.get("timestamp")))
+            thread.pass_over(node_key, parent_key)
             self.silent[kind] += 1
             return
         line = self._line(record)
@@ -255,12 +255,6 @@ def _speakers(thread: Thread, ordered: Ordered, reading: _Reading) -> tuple[str,
 def _records(thread: Thread, ordered: Ordered, reading: _Reading) -> Iterator[bytes]:
     for seq, nodes in enumerate(ordered.messages):
         yield b'{"seq":%d,' % seq + reading.parts.message(thread, nodes)[1:]
-
-
-def _seconds(timestamp: Any) -> float:
-    """Return the seconds since 1970 of a step between messages, 0 where they are not told."""
-    at = parse_timestamp(timestamp)
-    return at.timestamp() if at else 0.0
 
 
 def _key(identity: str) -> bytes | str:

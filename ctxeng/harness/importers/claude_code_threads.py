@@ -65,6 +65,14 @@ class Thread:
         self.length.append(0)
         return node
 
+    def pass_over(self, key: bytes | str, parent: bytes | str) -> None:
+        """Let a step between messages stand for the line it follows; without one it is a line."""
+        before = self.nodes.get(parent)
+        if before is None:
+            self.add(key, parent, False, 0.0)
+        else:
+            self.nodes[key] = before
+
     def settle(self) -> int:
         """Resolve what pointed forward; return how many parents are not in the file."""
         for node, key in self.waiting_parents.items():

@@ -20,7 +20,7 @@ from ctxeng.harness.importers.model import Account, Importer, Options, SessionDr
 from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.importers.values import mapped, text_of
 from ctxeng.harness.probes.model import Probe
-from ctxeng.harness.sessions.io import Header, parse_timestamp
+from ctxeng.harness.sessions.io import Header
 from ctxeng.harness.sessions.language import guess_language
 from ctxeng.harness.sessions.text import parse_json_unclean
 
@@ -256,4 +256,3 @@ def _speakers(thread: Thread, ordered: Ordered, reading: _Reading) -> tuple[str,
 def _records(thread: Thread, ordered: Ordered, reading: _Reading) -> Iterator[bytes]:
     for seq, nodes in enumerate(ordered.messages):
         yield b'{"seq":%d,' % seq + reading.parts.message(thread, nodes)[1:]
-

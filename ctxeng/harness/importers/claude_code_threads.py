@@ -259,4 +259,4 @@ def _assemble(
             messages.append([node, *extras.get(group, ())])
             pending = sorted([*pending, *results.get(group, ())], key=rank)
     messages += [[node] for node in pending]
-    return tuple(tuple(sorted(nodes, key=rank)) for nodes in messages)
+    return tuple(tuple(sorted(nodes, key=rank) if len(nodes) > 1 else nodes) for nodes in messages)

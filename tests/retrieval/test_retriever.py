@@ -120,6 +120,29 @@ async def test_every_preset_finds_a_rare_word(
     assert expected is None or all(set(f.terms) <= expected for f in found.ranked)
 
 
+SYNTAX = {
+    "What's your password policies?": "Our password policies want 14 characters",
+    "What\u02bcs the rota\uff07s owner?": "The rota belongs to Ines",
+    "John Doe <john@x>": "john@x is the address of John Doe",
+    "team:foo": "Ask team:foo about the ports",
+    "auth|admin & !root <-> (x": "The auth service runs as admin",
+    "which of the many colours did the people finally settle on for the kettle":
+        "The kettle is teal",
+}  # fmt: skip
+
+
+async def test_question_marks_and_operators_of_a_search_language_are_plain_words(
+    store: Store,
+) -> None:
+    """Not an error, no operator, and not every word has to be there: the right message is first."""
+    await filled(store, None, *SYNTAX.values(), *FILLER)
+    finder = retriever(store, None, preset="lexical")
+    for seq, question in enumerate(SYNTAX):
+        ranked = await finder.rank("c", question, as_of=99)
+        assert ranked[0].seq in (seq, seq + 1), question  # a message lends the next one its words
+        assert seq in {found.seq for found in ranked[:2]}, question
+
+
 async def test_any_text_is_safe_as_a_question(store: Store, embedder: Embedder) -> None:
     """Hostile, blank and huge questions are answered by a ranking, never by an error."""
     history = await filled(store, embedder, "the budget is 500", *HOSTILE, "字")

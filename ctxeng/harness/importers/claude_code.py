@@ -20,7 +20,7 @@ from ctxeng.harness.importers.model import Account, Importer, Options, SessionDr
 from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.importers.values import mapped, text_of
 from ctxeng.harness.probes.model import Probe
-from ctxeng.harness.sessions.io import Header, parse_timestamp
+from ctxeng.harness.sessions.io import Header
 from ctxeng.harness.sessions.language import guess_language
 from ctxeng.harness.sessions.text import parse_json_unclean
 
@@ -68,7 +68,6 @@ class _Reading:
     titles: dict[str, str] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
     silent: Counter[str] = field(default_factory=Counter)
-    last: tuple[str, bytes | str] = ("", "")
     wanted: tuple[str, ...] = ("sessionId", *_FACTS)
 
     def all(self, source: Source, account: Account) -> None:
@@ -106,20 +105,22 @@ class _Reading:
             thread = self.threads[key] = Thread()
             self.samples[key] = []
         parent = record.get("parentUuid") or record.get("logicalParentUuid")
-        parent_key = self.last[1] if parent == self.last[0] else _key(text_of(parent))
-        node_key = _key(identity)
-        if node_key in thread.nodes:
+        if not isinstance(parent, str):
+            parent = text_of(parent)
+        if identity in thread.nodes:
             account.skip("repeated line")
             return
-        self.last = (identity, node_key)
         if isinstance(kind, str) and kind not in TALK:
-            thread.add(node_key, parent_key, False, _seconds(record.get("timestamp")))
+            thread.pass_over(identity, parent)
             self.silent[kind] += 1
             return
         line = self._line(record)
         is_message = line.record is not None
         time = line.at.timestamp() if line.at else 0.0
-        node = thread.add(node_key, parent_key, is_message, time, line.group)
+        if is_message and time and thread.has_said(identity, hash((time, *line.told()))):
+            account.skip("repeated line")
+            return
+        node = thread.add(identity, parent, is_message, time, line.group)
         if is_message:
             self.parts.add(thread, node, line)
             self._remember(key, record, line)
@@ -141,7 +142,7 @@ class _Reading:
         kind = text_of(record.get("type"))
         if kind in _TITLES and (title := text_of(record.get(_TITLES[kind]))):
             leaf = text_of(record.get("leafUuid"))
-            if not leaf or any(_key(leaf) in thread.nodes for thread in self.threads.values()):
+            if not leaf or any(leaf in thread.nodes for thread in self.threads.values()):
                 self.titles[kind] = title
         self.silent[kind] += 1
 
@@ -255,18 +256,3 @@ def _speakers(thread: Thread, ordered: Ordered, reading: _Reading) -> tuple[str,
 def _records(thread: Thread, ordered: Ordered, reading: _Reading) -> Iterator[bytes]:
     for seq, nodes in enumerate(ordered.messages):
         yield b'{"seq":%d,' % seq + reading.parts.message(thread, nodes)[1:]
-
-
-def _seconds(timestamp: Any) -> float:
-    """Return the seconds since 1970 of a step between messages, 0 where they are not told."""
-    at = parse_timestamp(timestamp)
-    return at.timestamp() if at else 0.0
-
-
-def _key(identity: str) -> bytes | str:
-    """Return an id in 16 bytes where it is a UUID: a large file has a million of them."""
-    try:
-        packed = bytes.fromhex(identity.replace("-", ""))
-    except ValueError:
-        return identity
-    return packed if len(packed) == 16 else identity

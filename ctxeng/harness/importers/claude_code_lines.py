@@ -20,6 +20,9 @@ _USAGE = (
     "cache_read_input_tokens",
 )
 
+_TELLING = 100
+"""Characters at either end of a line's words that tell it from others of the same moment."""
+
 TALK = frozenset({"assistant", "user", "attachment", "system"})
 """Types of lines that can be messages, or say themselves why they are none."""
 
@@ -40,6 +43,16 @@ class Line:
     is_summary: bool = False
     at: datetime | None = None
     unknown: Sequence[str] = ()
+
+    def told(self) -> tuple[object, ...]:
+        """Return what tells a message's line from any other of its moment, its own id apart."""
+        if self.record is None:
+            return ()
+        words = self.record["content"]
+        told = [self.group, self.record["role"], len(words), words[:_TELLING], words[-_TELLING:]]
+        for block in self.record.get("blocks", ()):
+            told.append(str(block.get("id") or block.get("tool_use_id") or block))
+        return tuple(told)
 
 
 def read_line(record: Mapping[str, Any]) -> Line:
@@ -72,9 +85,9 @@ def _assistant(record: Mapping[str, Any]) -> Line:
         meta["usage"] = counted
     line = _line(record, "assistant", content, meta, identity or text_of(record.get("uuid")))
     line.group = identity
-    line.calls = tuple(
-        str(block["id"]) for block in content.blocks if str(block["type"]).endswith("tool_use")
-    )
+    for block in content.blocks:
+        if str(block["type"]).endswith("tool_use"):
+            line.calls = (*line.calls, str(block["id"]))
     return line
 
 
@@ -135,7 +148,7 @@ def _line(
         return Line(reason="empty message", at=at, unknown=content.unknown)
     canonical: dict[str, Any] = {"role": role, "content": text}
     if at is not None:
-        canonical["timestamp"] = at.isoformat()
+        canonical["timestamp"] = at
     if identity:
         canonical["message_id"] = identity
     if content.blocks:

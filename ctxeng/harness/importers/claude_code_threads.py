@@ -23,9 +23,10 @@ class Thread:
     ``message`` is 1 where the line carries part of a message. ``group`` numbers API messages
     (several lines can be one), ``call`` is the node whose tool call a result answers; ``offset``
     and ``length`` place its part in the spool, 0 long where an earlier line's part holds it.
+    ``said`` leads from the hash of what a line says, and when, to its node.
     """
 
-    nodes: dict[bytes | str, int] = field(default_factory=dict)
+    nodes: dict[str, int] = field(default_factory=dict)
     parent: array[int] = field(default_factory=lambda: array("q"))
     message: bytearray = field(default_factory=bytearray)
     time: array[float] = field(default_factory=lambda: array("d"))
@@ -35,14 +36,14 @@ class Thread:
     length: array[int] = field(default_factory=lambda: array("q"))
     groups: dict[str, int] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)
-    waiting_parents: dict[int, bytes | str] = field(default_factory=dict)
+    waiting_parents: dict[int, str] = field(default_factory=dict)
     waiting_results: dict[int, str] = field(default_factory=dict)
-    answered: int = 0
+    said: dict[int, int] = field(default_factory=dict)
 
     def add(
         self,
-        key: bytes | str,
-        parent: bytes | str,
+        key: str,
+        parent: str,
         is_message: bool,
         time: float,
         group: str = "",
@@ -64,6 +65,25 @@ class Thread:
         self.offset.append(0)
         self.length.append(0)
         return node
+
+    def has_said(self, key: str, told: int) -> bool:
+        """Return whether a line repeats one there is, which it stands for from now on.
+
+        A product that writes its history again may give the lines other ids.
+        """
+        node = self.said.setdefault(told, len(self.parent))
+        if node == len(self.parent):
+            return False
+        self.nodes[key] = node
+        return True
+
+    def pass_over(self, key: str, parent: str) -> None:
+        """Let a step between messages stand for the line it follows; without one it is a line."""
+        before = self.nodes.get(parent)
+        if before is None:
+            self.add(key, parent, False, 0.0)
+        else:
+            self.nodes[key] = before
 
     def settle(self) -> int:
         """Resolve what pointed forward; return how many parents are not in the file."""
@@ -239,4 +259,4 @@ def _assemble(
             messages.append([node, *extras.get(group, ())])
             pending = sorted([*pending, *results.get(group, ())], key=rank)
     messages += [[node] for node in pending]
-    return tuple(tuple(sorted(nodes, key=rank)) for nodes in messages)
+    return tuple(tuple(sorted(nodes, key=rank) if len(nodes) > 1 else nodes) for nodes in messages)

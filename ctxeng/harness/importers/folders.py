@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ctxeng.core.errors import DatasetError
 from ctxeng.harness.importers.model import Finding, Importer
+from ctxeng.harness.importers.source import COMPRESSED_SUFFIXES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,12 @@ class Walk:
                     self.found.append(Found(path=entry, is_named=False))
                 else:
                     self._folder(entry, suffixes)
-            elif entry.suffix not in suffixes:
+            elif _unpacked_suffix(entry) not in suffixes:
                 self.other[entry.suffix or "without an ending"] += 1
             elif not any(importer.is_companion(entry) for importer in self.importers):
                 self.found.append(Found(path=entry, is_named=False))
+
+
+def _unpacked_suffix(file: Path) -> str:
+    """Return the suffix a file has once it is unpacked, so that one not unpacked yet is told."""
+    return Path(file.stem).suffix if file.suffix in COMPRESSED_SUFFIXES else file.suffix

@@ -33,6 +33,7 @@ _COMPRESSED = {
     b"BZh": ("bzip2", "bunzip2"),
     b"\xfd7zXZ": ("xz", "unxz"),
 }
+COMPRESSED_SUFFIXES = frozenset({".zst", ".gz", ".bz2", ".xz"})
 
 _BROKEN_ARCHIVE = (
     zipfile.BadZipFile,

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from ctxeng.harness.experiments.benchmark import Benchmark
+from ctxeng.harness.experiments.benchmark import Benchmark, Scale
 from ctxeng.harness.experiments.bm25 import Bm25Row
 from ctxeng.harness.results.database import table_rows
 from ctxeng.harness.results.run_folder import RunFolder
@@ -55,6 +55,7 @@ class BenchmarkReport:
             "benchmark": self.benchmark.name,
             "run_id": self.run_id,
             "budget_tokens": self.benchmark.budget_tokens,
+            "scale": self.benchmark.scale.record(),
             "excluded": dict(self.benchmark.excluded),
             **{
                 name: [
@@ -100,7 +101,10 @@ def markdown(report: BenchmarkReport) -> str:
         f"# {bench.name}",
         "",
         f"Run {report.run_id}; {bench.budget_tokens} tokens for every arm but the controls; "
-        f"`{BM25}` takes the best messages that fit. Not asked: {excluded}.",
+        f"`{BM25}` takes the best messages that fit, its tokens are theirs alone. "
+        f"Not asked: {excluded}.",
+        "",
+        _scaled(bench.scale),
         *_wide("Answerable questions", report.overall),
         *_crossed("In-context recall by category, %", report.by_category, "in_context"),
         *_crossed("Evidence recall by category, %", report.by_category, "evidence"),
@@ -108,6 +112,14 @@ def markdown(report: BenchmarkReport) -> str:
         *_crossed("Abstained where nothing was said, %", report.abstention, "answered"),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _scaled(scale: Scale) -> str:
+    return (
+        f"The median session has {scale.messages:g} messages and {scale.tokens:g} tokens, so arms "
+        f"keep at least {scale.least_recent} recent, compact {scale.part_messages} at a time into "
+        f"{scale.part_tokens} tokens, and distil memory every {scale.every_episodes} episodes."
+    )
 
 
 def _beside(cells: Sequence[Cell], baseline: Iterable[Bm25Row]) -> list[Cell]:

@@ -116,7 +116,7 @@ def holds_dirt(value: Any) -> bool:
     if isinstance(value, str):
         return "\r" in value or "\x00" in value or "\ufeff" in value
     if isinstance(value, dict):
-        return any(holds_dirt(inner) for inner in value.values()) or any(map(holds_dirt, value))
+        return any(map(holds_dirt, value.values())) or holds_dirt("".join(value))
     return isinstance(value, list | tuple) and any(map(holds_dirt, value))
 
 

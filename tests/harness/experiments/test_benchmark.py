@@ -11,7 +11,7 @@ import pytest
 from ctxeng.core.errors import DatasetError
 from ctxeng.core.messages import Message, Session
 from ctxeng.harness.experiments.arms import resolve_arms
-from ctxeng.harness.experiments.benchmark import BENCHMARKS, lay_out_benchmark
+from ctxeng.harness.experiments.benchmark import BENCHMARKS, Scale, lay_out_benchmark
 from ctxeng.harness.experiments.bm25 import bm25_rows
 from ctxeng.harness.experiments.inputs import Inputs, load_inputs
 from ctxeng.harness.experiments.toml import read_experiment
@@ -62,6 +62,52 @@ def test_every_built_in_strategy_is_an_arm_within_a_quarter(tmp_path: Path) -> N
     assert {a.settings.budget.total_tokens for a in arms if not a.control} == {found.budget_tokens}
     assert 300 <= found.budget_tokens <= 1200
     assert sum(found.excluded.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("scale", "budget", "recent", "part", "note", "memory"),
+    [
+        (Scale(messages=598.5, tokens=21_202, question_tokens=170), 5300, 4, 6, 80, 3),
+        (Scale(messages=396, tokens=123_435, question_tokens=170), 16_000, 4, 6, 80, 3),
+        (Scale(messages=40, tokens=4000, question_tokens=170), 1000, 4, 5, 80, 2),
+        (Scale(messages=4, tokens=186.5, question_tokens=165), 340, 1, 2, 37, 1),
+        (Scale(messages=1, tokens=3, question_tokens=150), 200, 1, 2, 20, 1),
+    ],
+)
+def test_arms_are_scaled_to_the_median_session(
+    scale: Scale, budget: int, recent: int, part: int, note: int, memory: int
+) -> None:
+    """By hand: a quarter, or the question with two messages and a note; parts to match."""
+    assert scale.budget_tokens == budget
+    assert scale.least_recent == recent
+    assert (scale.part_messages, scale.part_tokens, scale.every_episodes) == (part, note, memory)
+
+
+def test_a_session_of_four_messages_is_compacted_by_every_arm_that_compacts(
+    tmp_path: Path,
+) -> None:
+    """A part of it is old, and a note on that part is shorter than the part."""
+    messages = [
+        {"mid": n, "message": f"Note {n}: " + "the weather was fine all day and we talked " * 3,
+         "time": "2026-01-01 10:00", "place": "Graz"} for n in range(4)
+    ]  # fmt: skip
+    question = {"qid": 0, "question": "What was fine?", "answer": "the weather",
+                "target_step_id": [0], "choices": {"A": "the weather"}, "ground_truth": "A",
+                "time": "2026-01-02 10:00"}  # fmt: skip
+    trajectory = {"tid": 0, "message_list": messages, "question_list": [question]}
+    path = tmp_path / "simple.json"
+    path.write_text(json.dumps([trajectory]), "utf-8")
+    found = lay_out_benchmark("memdaily", path, tmp_path / "b", models=MODELS)
+    part = found.scale.part_messages * found.scale.tokens / found.scale.messages
+    arms = {arm.name: arm.settings for arm in resolve_arms(read_experiment(found.experiment))}
+    for name in ("three_tier", "episodes", "hybrid"):
+        assert arms[name].window.min_messages + arms[name].episodes.size <= 4, name
+        assert arms[name].episodes.target_tokens < part / 2, name
+    for name in ("hierarchical", "hybrid"):
+        assert arms[name].window.min_messages + arms[name].hierarchy.chunk_messages <= 4, name
+        assert arms[name].hierarchy.chunk_tokens < part / 2, name
+    for name in ("rolling", "hybrid"):
+        assert arms[name].rolling.threshold_tokens < found.scale.tokens / 4, name
 
 
 def test_exclusion_files_are_heeded(tmp_path: Path) -> None:

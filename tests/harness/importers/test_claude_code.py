@@ -216,7 +216,7 @@ def test_unknown_blocks_and_lost_parents_are_told(imported: Import, source: Writ
     "identity", ["a", "AAAAAAAA-bbbb-cccc-dddd-eeeeeeeeeeee", "予", "00 11", "0" * 32, "-"]
 )
 def test_ids_of_any_spelling_link_lines(identity: str, imported: Import, source: Write) -> None:
-    """UUIDs are packed, others kept; a child finds its parent either way."""
+    """However an id is written, a child finds its parent by it."""
     path = source(line(identity, None, "one"), said("z", identity, "two"))
     found = imported("claude-code", path)
     assert [content for _, content in found.said] == ["one", "two"]

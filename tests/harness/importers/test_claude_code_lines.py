@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ def test_what_a_person_typed_is_a_user_message() -> None:
     assert line.record == {
         "role": "user",
         "content": "予算は？",
-        "timestamp": "2026-03-02T09:14:00.500000+00:00",
+        "timestamp": datetime(2026, 3, 2, 9, 14, 0, 500000, tzinfo=UTC),
         "message_id": "u1",
     }
     assert (line.group, line.calls, line.answers, line.is_summary) == ("", (), "", False)

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+from ctxeng.core.errors import DatasetError
 from ctxeng.harness.importers.run import import_paths
 from tests.harness.importers.conftest import Import, Write
 
@@ -77,6 +78,77 @@ def test_history_written_again_is_kept_once_and_sessions_stay_apart(
     assert [m.content for m in found.sessions["a"].messages] == ["one", "two"]
     assert [m.content for m in found.sessions["b"].messages] == ["one", "two", "three"]
     assert found.report.skipped["repeated line"] == 8
+
+
+@pytest.mark.parametrize("root", [None, "u4"], ids=["beside it", "after it"])
+def test_history_written_again_under_other_ids_is_kept_once(
+    root: str | None, imported: Import, source: Write
+) -> None:
+    """Words, calls and tokens stand once; saying the same again later is no copy."""
+    use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}
+    called = answer(2, "", 40)
+    called["message"]["content"] = [use]
+    result = [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]
+    lines = [line(0, "hi"), answer(1, "a", 40), called, line(3, result), line(4, "hi")]
+    copies = [
+        {**one, "uuid": f"copy-{n}", "parentUuid": f"copy-{n - 1}" if n else root}
+        for n, one in enumerate(lines)
+    ]
+    last = {**line(9, "next"), "parentUuid": "copy-4"}
+    found = imported("claude-code", source(*lines, *copies, last))
+    assert found.said == [
+        *(("user", "hi"), ("assistant", "a"), ("tool", ""), ("user", "hi"), ("user", "next"))
+    ]
+    assert [len(m.blocks) for m in found.messages] == [0, 1, 1, 0, 0]
+    assert found.messages[1].meta["usage"] == {"output_tokens": 40}
+    assert found.report.skipped == {"repeated line": 5}
+    assert not found.findings
+
+
+def test_a_compressed_recording_in_a_folder_is_told_with_what_unpacks_it(
+    imported: Import, source: Write
+) -> None:
+    """It holds something and gives nothing: a failure; other compressed files are no recordings."""
+    source(line(0, "one"), name="day/a.jsonl")
+    packed = source(b"\x28\xb5\x2f\xfd rest", name="day/rollout.jsonl.zst")
+    source(b"\x1f\x8b rest", name="day/photo.png.gz")
+    found = imported("auto", packed.parent)
+    assert [m.content for m in found.messages] == ["one"]
+    (failure,) = found.report.failures
+    assert failure.file == str(packed)
+    assert f"zstd -d {packed}" in failure.what
+    assert [f.what for f in found.report.findings] == ["not looked at: 1 file .gz"]
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "chat.md"])
+def test_json_is_never_taken_for_prose(name: str, source: Write, tmp_path: Path) -> None:
+    """Turns quoted inside its strings are no transcript, whatever the file is called."""
+    export = [{"what": "## User\nhello\n## Assistant\nhi"}, {"what": "User: x"}]
+    path = source(orjson.dumps(export, option=orjson.OPT_INDENT_2), name=name)
+    for chosen in ("auto", "markdown"):
+        with pytest.raises(DatasetError, match=r"none recognises|nothing to import"):
+            import_paths(chosen, [path], tmp_path / chosen)
+
+
+MARKED = (
+    "codex/exec-stream-1.jsonl", "chatgpt/conversations.json", "claude-ai/python.json",
+    "gemini-cli/session-2025-10-29T10-36-9c9a14e1.json", "sharegpt/dummy_60.json",
+    "openai-chat/toy_chat_fine_tuning.jsonl", "sillytavern/room_Konosuba.jsonl",
+    "langfuse/autogen-2025-06-06.trace.json", "memdaily/01_simple_items.json",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_a_byte_order_mark_changes_nothing(
+    name: str, imported: Import, shared_data: Path, source: Write
+) -> None:
+    """The sessions of any format are those of the file without it."""
+    plain = (shared_data / name).read_bytes()
+    with_mark = imported("auto", source(b"\xef\xbb\xbf" + plain, name=Path(name).name))
+    without = imported("auto", shared_data / name)
+    assert with_mark.report.messages > 0
+    assert with_mark.sessions == without.sessions
+    assert with_mark.report.skipped == without.report.skipped
 
 
 def test_tokens_are_counted_once_for_every_message(imported: Import, source: Write) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from ctxeng.core.messages import Session
+from ctxeng.harness.privacy.dataset import leaks
+from ctxeng.harness.privacy.redactor import Redactor
 from ctxeng.harness.probes.io import check_against, read_probes
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.scoring.lint import lint
@@ -105,3 +107,19 @@ def _runs(session: Session) -> Iterator[tuple[str, ...]]:
         size = LETTERS if tokens and sum(len(t) == 1 for t in tokens) * 2 > len(tokens) else WORDS
         for at in range(len(tokens) - size + 1):
             yield tuple(tokens[at : at + size])
+
+
+@pytest.mark.parametrize(
+    ("name", "probe_files"), [("bundled", ["bundled"]), ("corpus", ["corpus", "referents"])]
+)
+def test_nothing_shipped_holds_a_secret_or_personal_data(name: str, probe_files: list[str]) -> None:
+    """What ``redact --check`` looks for is in no session, no probe and no expected value."""
+    files = [ROOT / "probes" / f"{one}.jsonl" for one in probe_files]
+    assert list(leaks(ROOT / "datasets" / name, Redactor(key=b"k" * 32), probe_files=files)) == []
+
+
+def test_every_shipped_dataset_is_looked_at() -> None:
+    """A dataset or a probe file that comes is named in the tests above."""
+    folders = {path.name for path in (ROOT / "datasets").iterdir() if path.is_dir()}
+    assert folders == set(DATASETS)
+    assert {path.stem for path in (ROOT / "probes").glob("*.jsonl")} == {*DATASETS, "referents"}

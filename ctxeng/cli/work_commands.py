@@ -111,14 +111,14 @@ def status(
 
 async def _work(home: Path, wanted: Production, options: WorkerOptions) -> None:
     from ctxeng.cli.production import opened
-    from ctxeng.strategies.jobs import open_worker
+    from ctxeng.strategies.jobs import open_worker, work
 
     async with opened(home, wanted) as (store, parts):
         running = open_worker(store, parts, options, model=wanted.model)
         for name in (signal.SIGINT, signal.SIGTERM):
             with contextlib.suppress(NotImplementedError):  # no signal handlers on Windows
                 asyncio.get_running_loop().add_signal_handler(name, running.stop)
-        await running.run()
+        await work(store, running)
 
 
 async def _reprocess(

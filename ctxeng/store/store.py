@@ -18,7 +18,7 @@ from psycopg_pool import AsyncConnectionPool
 from ctxeng.core.artifacts import Artifact, ArtifactKind, MemoryItem
 from ctxeng.core.errors import StoreError
 from ctxeng.core.messages import JsonBlock, Message, Role
-from ctxeng.core.protocols import Vectors
+from ctxeng.core.protocols import CallRecord, Vectors
 from ctxeng.store import artifacts as artifact_queries
 from ctxeng.store import audit, builds, deletion, embedded, index, memories, queue
 from ctxeng.store import messages as message_queries
@@ -67,8 +67,10 @@ class Store:
         dsn: str,
         workspace: Path | None,
         enqueue: bool = False,
+        calls: CallRecord | None = None,
     ) -> None:
         self._pool = pool
+        self._calls = calls
         self._workspace = workspace
         self._enqueues = enqueue
         self._notes = builds.Notes(pool)
@@ -85,6 +87,7 @@ class Store:
         database: str | None = None,
         disposable: bool = False,
         enqueue: bool = False,
+        calls: CallRecord | None = None,
         max_connections: int = 10,
     ) -> Store:
         """Open a database, bringing its schema up to date.
@@ -96,6 +99,8 @@ class Store:
             database: name of a database on the embedded server (made when absent).
             disposable: the data may be lost on a crash (replays): commits do not wait for disk.
             enqueue: save with every write the jobs that ``ctxeng worker`` does for it.
+            calls: the ledger, from which a deletion takes the calls that hold the words. Without
+                it a worker does that (:meth:`forget_calls`).
 
         Raises:
             StoreError: the server is unreachable or cannot be started.
@@ -123,7 +128,8 @@ class Store:
             with reachable():
                 capabilities = await prepare(pool, dsn, embedding, queue=enqueue)
             undo.pop_all()
-            return cls(pool, capabilities=capabilities, dsn=dsn, workspace=home, enqueue=enqueue)
+            return cls(pool, capabilities=capabilities, dsn=dsn, workspace=home, enqueue=enqueue,
+                       calls=calls)  # fmt: skip
 
     async def close(self) -> None:
         """Close the connections; the embedded server stops with its last user."""
@@ -274,10 +280,12 @@ class Store:
     async def redact_message(self, conversation_id: str, seq: int) -> None:
         """Destroy a message's words, and the words of every artifact that read it."""
         async with self._transaction() as connection:
+            await deletion.note_redaction(connection, conversation_id, seq)
             await message_queries.redact(connection, conversation_id, seq)
             tainted = await self._taint(connection, conversation_id, seq)
             await artifact_queries.blank(connection, tainted)
             await self._enqueue(connection, conversation_id)
+        await self.forget_calls()
 
     async def set_keep_raw(self, conversation_id: str, keep_raw: bool = True) -> None:
         """Mark a conversation whose exact wording matters: it is not compacted any more.
@@ -296,11 +304,8 @@ class Store:
     async def delete_conversation(self, conversation_id: str) -> None:
         """Remove a conversation, everything made from it, and its jobs."""
         async with self._transaction() as connection:
-            await connection.execute(
-                "DELETE FROM conversations WHERE conversation_id = %s", (conversation_id,)
-            )
-            if self._enqueues:
-                await queue.drop(connection, [conversation_id])
+            await deletion.delete_conversation(connection, conversation_id)
+        await self.forget_calls()
 
     async def conversations_of(self, user_id: str) -> list[str]:
         """Return the ids of a user's conversations, in order."""
@@ -317,7 +322,20 @@ class Store:
         Hashes stay, by which :meth:`verify` recognises words that are quoted elsewhere.
         """
         async with self._transaction() as connection:
-            return await deletion.delete_user(connection, user_id)
+            conversations = await deletion.delete_user(connection, user_id)
+        await self.forget_calls()
+        return conversations
+
+    async def deleted_conversations(self) -> dict[str, float]:
+        """Return the hash of each conversation of which words were deleted, and when (epoch)."""
+        async with self._connection() as connection:
+            return await deletion.deleted_conversations(connection)
+
+    async def forget_calls(self) -> int:
+        """Take the calls that hold deleted words from the ledger; return how many there were."""
+        if self._calls is None or not (deleted := await self.deleted_conversations()):
+            return 0
+        return await asyncio.to_thread(self._calls.forget_deleted, deleted)
 
     # artifacts
 

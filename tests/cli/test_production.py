@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxeng.cli.db_commands import _delete_user
+from ctxeng.cli.db_commands import _delete_user, _verify
+from ctxeng.core.calls import ModelRequest, ModelResponse
 from ctxeng.harness.results.quotes import quoting_runs
 from ctxeng.models import Ledger
 from ctxeng.store import Store, embedded
@@ -167,6 +168,51 @@ def test_a_deletion_killed_after_the_database_leaves_no_calls(
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(_delete_user(home, "ann"))
     assert not any("Philippa" in answer for _, answer in Ledger.open(ledger).answers())
+
+
+@pytest.mark.parametrize("how", ["delete", "redact"])
+def test_words_that_a_product_deleted_leave_the_ledger_with_the_next_worker(
+    home: Path, how: str
+) -> None:
+    """Until a worker has run, the audit names the calls; then neither answer nor file has them."""
+    ledger = home / ".ctxeng" / "ledger.sqlite"
+    assert ctxeng(home, "worker", "--once", *WIRED).returncode == 0
+
+    async def product() -> None:
+        async with await Store.open(workspace=home, enqueue=True) as store:
+            await (
+                store.delete_conversation("c1")
+                if how == "delete"
+                else store.redact_message("c1", 1)
+            )
+
+    asyncio.run(product())
+    found = asyncio.run(_verify(home, home / "reports", forget=False))
+    assert {(f["rule"], f["where"]) for f in found} == {("deleted words are gone", "ledger")}
+    assert ctxeng(home, "worker", "--once", *WIRED).returncode == 0
+    assert asyncio.run(_verify(home, home / "reports", forget=False)) == []
+    for file in ledger.parent.glob("ledger.sqlite*"):
+        assert b"Philippa" not in file.read_bytes()
+
+
+def test_an_answer_that_quotes_deleted_words_is_seen_however_json_spells_them(home: Path) -> None:
+    """Line ends, and letters that JSON escapes, do not hide a quotation from the audit."""
+    said = "娘のフィリッパは三月からクロイツベルクの学校に通っています。\n送り迎えは私が火曜と木曜に担当する予定です。"
+    ledger = Ledger.open(home / ".ctxeng" / "ledger.sqlite")
+
+    async def product() -> None:
+        async with await Store.open(workspace=home, calls=ledger) as store:
+            call = {"type": "tool_use", "id": "t", "name": "note", "input": {"text": said}}
+            await store.append("c3", "assistant", "", blocks=[call])
+            await store.delete_conversation("c3")
+
+    asyncio.run(product())
+    asked = ModelRequest(role="reader", model="offline", messages=(), max_tokens=9, prompt_id="x")
+    ledger.sending("k" * 64, asked)
+    ledger.answered("k" * 64, ModelResponse(text=f"要約: {said}", model="offline"))
+    ledger.close()
+    found = asyncio.run(_verify(home, home / "reports", forget=False))
+    assert [(f["where"], f["detail"]) for f in found] == [("ledger", "k" * 12)]
 
 
 def test_a_user_nobody_knows_is_said_to_be_unknown(home: Path) -> None:

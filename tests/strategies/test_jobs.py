@@ -222,6 +222,14 @@ async def test_a_deleted_conversation_leaves_no_job(queue: Store) -> None:
     assert await tasks_of(queue) == []
 
 
+async def test_jobs_go_with_their_conversation_whoever_deletes_it(queue: Store) -> None:
+    """A store that was opened without the jobs removes them all the same."""
+    await said(queue, "c", 4)
+    queue._enqueues = False
+    await queue.delete_conversation("c")
+    assert await tasks_of(queue) == []
+
+
 async def test_a_message_that_arrives_while_its_summary_is_written_is_not_swallowed(
     queue: Store,
 ) -> None:

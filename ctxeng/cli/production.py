@@ -26,6 +26,18 @@ class Production:
     embedder: str = "minilm"
     counter: str = "heuristic"
 
+    def check_key(self) -> None:
+        """Refuse a model that cannot be asked: each job would fail for good.
+
+        Raises:
+            InputError: the model is the provider's, and no usable key is set.
+        """
+        from ctxeng.models import OFFLINE
+        from ctxeng.models.sdk import secrets
+
+        if self.model != OFFLINE:
+            secrets()
+
 
 @asynccontextmanager
 async def opened(home: Path, wanted: Production) -> AsyncIterator[tuple[Store, Parts]]:

@@ -9,7 +9,7 @@ from functools import partial
 
 from ctxeng.compaction import CompactionReport, is_made_otherwise
 from ctxeng.core.artifacts import ArtifactKind
-from ctxeng.core.errors import CompactionFailed, CtxengError
+from ctxeng.core.errors import CompactionFailed, CtxengError, ModelUnavailable
 from ctxeng.core.messages import Message
 from ctxeng.store import Store
 from ctxeng.store.queue import Job, Task, Worker, WorkerOptions
@@ -168,4 +168,6 @@ def _raise_failures(report: CompactionReport) -> None:
     """Make a job fail whose work did not come about, so that it is seen and tried again."""
     if report.failures:
         told = ", ".join(f"{failure.kind}: {failure.reason}" for failure in report.failures)
+        if all(failure.is_outage for failure in report.failures):
+            raise ModelUnavailable(told)
         raise CompactionFailed("due_work_remains", told)

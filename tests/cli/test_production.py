@@ -10,11 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from ctxeng.cli.app import app
 from ctxeng.cli.db_commands import _delete_user, _verify
+from ctxeng.cli.main import register
 from ctxeng.core.calls import ModelRequest, ModelResponse
+from ctxeng.core.errors import InputError, ModelUnavailable
 from ctxeng.harness.results.quotes import quoting_runs
 from ctxeng.models import Ledger
+from ctxeng.models.offline import OfflineModel
+from ctxeng.models.sdk import KEY_VARIABLES
 from ctxeng.store import Store, embedded
 from tests.support.databases import remove_database
 
@@ -137,13 +143,57 @@ def test_a_deleted_user_is_gone_and_what_quotes_him_is_named(home: Path) -> None
     assert ctxeng(home, "db", "verify").returncode == 0
 
 
-def test_settings_that_are_wrong_are_one_line(home: Path) -> None:
-    """An unknown strategy and an unreadable file: exit code 2, no traceback."""
-    for arguments in (("--strategy", "hybird"), ("--settings", "absent.toml")):
-        done = ctxeng(home, "worker", "--once", *arguments)
-        assert done.returncode == 2
-        assert done.stderr.startswith("ctxeng: error: ")
-        assert "Traceback" not in done.stderr
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("worker", "--once", "--strategy", "hybird"), "strategy"),
+        (
+            ("worker", "--once", "--settings", "absent.toml"),
+            "settings must be a readable TOML file",
+        ),
+        (("worker", "--once", "--model", "claude-haiku-5-5"), "ANTHROPIC_API_KEY must be set"),
+        (("reprocess", "--now", "--model", "claude-haiku-5-5"), "ANTHROPIC_API_KEY must be set"),
+        (("worker", "--once", "--stalled", "inf"), "--stalled must be from 1 to 86400, got inf."),
+        (("status", "--hours", "inf"), "--hours must be from 0 to 87600, got inf."),
+        (("status", "--hours", "-1"), "--hours must be from 0 to 87600, got -1."),
+        (("status", "--max-skip-rate", "nan"), "--max-skip-rate must be from 0 to 1, got nan."),
+    ],
+)
+def test_what_cannot_run_is_refused_at_start(
+    arguments: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One line that says what to do, before anything is opened: no job has failed for it."""
+    for name in KEY_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    register()
+    done = CliRunner().invoke(app, arguments)
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception).startswith(told)
+    assert "\n" not in str(done.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_that_leaves_work_behind_says_so(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model is out of reach: exit code 1, and the jobs wait; a key is not asked for offline."""
+    monkeypatch.chdir(home)
+    register()
+
+    async def unreachable(*_: object) -> ModelResponse:
+        raise ModelUnavailable("status 529: overloaded")
+
+    with monkeypatch.context() as during:
+        during.setattr(OfflineModel, "complete", unreachable)
+        done = CliRunner().invoke(app, ["worker", "--once", *WIRED])
+    assert done.exit_code == 1, done.output
+    assert "2 jobs failed or wait to be tried again; see ctxeng status" in done.output
+    status = CliRunner().invoke(app, ["status", "--json"])
+    waiting = {job["task"]: job for job in json.loads(status.stdout)["backlog"]}
+    assert (waiting["compact"]["again"], waiting["compact"]["failed"]) == (2, 0)
+    unknown = CliRunner().invoke(app, ["reprocess", "--conversation", "c9", *WIRED])
+    assert str(unknown.exception) == "conversation must exist, got 'c9'."
 
 
 def test_no_reports_quote_nobody(tmp_path: Path) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ctxeng.core.errors import StoreError
+from ctxeng.core.errors import InputError, StoreError
 from ctxeng.core.messages import Message
 from ctxeng.store import Store
 from ctxeng.store.messages import REDACTED
@@ -316,6 +317,21 @@ async def test_counts_belong_to_their_revision(store: Store) -> None:
     await store.edit_message("c", 0, "other words")
     assert [m.tokens for m in await store.messages("c", as_of=0)] == [1]
     assert [m.tokens for m in await store.messages("c", as_of=1)] == [None, 2]
+
+
+@pytest.mark.parametrize("blocks", [["str"], "str", [{"type": "text", "text": "x"}, None], [["a"]]])
+async def test_blocks_that_are_no_objects_are_refused(store: Store, blocks: Any) -> None:
+    """Stored, they would be in the way of everything that reads the conversation."""
+    await conversation_of(store, "c", 2)
+    for name in ("c", "made with its first message"):
+        with pytest.raises(InputError, match=r"message\.blocks must be a list of objects, got "):
+            await store.append(name, "user", "hello", blocks=blocks)
+    with pytest.raises(InputError, match="index"):
+        await store.append_many(
+            "c", [*said("a"), *(m.with_(blocks=tuple(blocks)) for m in said("b"))]
+        )
+    assert len(await store.messages("c")) == 2
+    assert not await store.has_conversation("made with its first message")
 
 
 # redaction and deletion

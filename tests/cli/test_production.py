@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from ctxeng.models import Ledger
 from ctxeng.models.offline import OfflineModel
 from ctxeng.models.sdk import KEY_VARIABLES
 from ctxeng.store import Store, embedded
-from tests.support.databases import remove_database
+from tests.support.databases import empty, remove_database
 
 SECRET = "My daughter Philippa goes to the Waldorf school in Kreuzberg, please remember that."
 SETTINGS = """
@@ -36,15 +37,27 @@ every_episodes = 2
 """
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    """Return a workspace whose product has talked to two users."""
-    folder = tmp_path / "product"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return a workspace whose server stays up between the commands."""
+    folder = tmp_path_factory.mktemp("product")
     (folder / "settings.toml").write_text(SETTINGS, "utf-8")
+    embedded.attach(folder)
+    yield folder
+    embedded.detach(folder)
+    remove_database(folder)
+
+
+@pytest.fixture
+def home(server: Path) -> Path:
+    """Return the workspace: its product has talked to two users and done nothing else."""
+    for file in (server / ".ctxeng").glob("ledger.sqlite*"):
+        file.unlink()
+    shutil.rmtree(server / "reports", ignore_errors=True)
 
     async def talk() -> None:
-        async with await Store.open(workspace=folder, enqueue=True) as store:
+        async with await Store.open(workspace=server, enqueue=True) as store:
+            await empty(store)
             for name, user, secret in (("c1", "ann", SECRET), ("c2", "bob", "Flat colours only.")):
                 await store.create_conversation(name, user_id=user)
                 for i in range(8):
@@ -52,11 +65,8 @@ def home(tmp_path: Path) -> Iterator[Path]:
                         name, "user", secret if i == 1 else f"Part {i} of {name} is blue."
                     )
 
-    embedded.attach(folder)  # the server stays up between the commands
     asyncio.run(talk())
-    yield folder
-    embedded.detach(folder)
-    remove_database(folder)
+    return server
 
 
 def ctxeng(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -222,11 +232,13 @@ def test_a_deletion_killed_after_the_database_leaves_no_calls(
 
 @pytest.mark.parametrize("how", ["delete", "redact"])
 def test_words_that_a_product_deleted_leave_the_ledger_with_the_next_worker(
-    home: Path, how: str
+    home: Path, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until a worker has run, the audit names the calls; then neither answer nor file has them."""
+    monkeypatch.chdir(home)
+    register()
     ledger = home / ".ctxeng" / "ledger.sqlite"
-    assert ctxeng(home, "worker", "--once", *WIRED).returncode == 0
+    assert CliRunner().invoke(app, ["worker", "--once", *WIRED]).exit_code == 0
 
     async def product() -> None:
         async with await Store.open(workspace=home, enqueue=True) as store:
@@ -239,7 +251,7 @@ def test_words_that_a_product_deleted_leave_the_ledger_with_the_next_worker(
     asyncio.run(product())
     found = asyncio.run(_verify(home, home / "reports", forget=False))
     assert {(f["rule"], f["where"]) for f in found} == {("deleted words are gone", "ledger")}
-    assert ctxeng(home, "worker", "--once", *WIRED).returncode == 0
+    assert CliRunner().invoke(app, ["worker", "--once", *WIRED]).exit_code == 0
     assert asyncio.run(_verify(home, home / "reports", forget=False)) == []
     for file in ledger.parent.glob("ledger.sqlite*"):
         assert b"Philippa" not in file.read_bytes()

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.support.databases import remove_database
 
 CHAT = Path(__file__).resolve().parents[2] / "examples" / "chat.py"
-HUGE = "The invoice was about the delivery. " * 6000  # characters: 216,000
+HUGE = "The invoice was about the delivery. " * 2500  # 90 KB
 LINES = f"""The cabinet order is CB-20418.
 
    \t

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -451,6 +453,28 @@ async def test_deleting_what_is_not_there_is_no_error(store: Store) -> None:
     """Deletion can be repeated."""
     await store.delete_conversation("nobody")
     assert await store.delete_user("nobody") == []
+
+
+async def test_a_deletion_takes_the_model_calls_along(store: Store) -> None:
+    """At once, by the hash of the conversation; where nothing was deleted nothing is asked for."""
+    asked: list[set[str]] = []
+
+    class Calls:
+        def forget_deleted(self, deleted: Mapping[str, float]) -> int:
+            asked.append(set(deleted))
+            return len(deleted)
+
+    await _with_secret(store, "c")
+    await conversation_of(store, "d", 2)
+    store._calls = Calls()
+    await store.delete_conversation("nobody")
+    await store.edit_message("c", 0, "an edit keeps the old words readable")
+    assert asked == []
+    await store.redact_message("c", 1)
+    await store.delete_conversation("d")
+    c, d = (hashlib.sha256(name.encode()).hexdigest() for name in "cd")
+    assert asked == [{c}, {c, d}]
+    assert await store.forget_calls() == 2
 
 
 async def test_a_name_can_be_used_again(store: Store) -> None:

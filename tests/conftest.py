@@ -11,6 +11,7 @@ import pytest
 
 from ctxeng.embedding import open_embedder
 from ctxeng.store import EmbeddingSpec, Store, embedded
+from tests.support.databases import empty
 from tests.support.servers import plain_server
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,7 +53,7 @@ async def store(server: Path, worker: str) -> AsyncIterator[Store]:
     async with await Store.open(
         workspace=server, database=database, disposable=True, embedding=HASHING
     ) as opened:
-        await _empty(opened)
+        await empty(opened)
         yield opened
 
 
@@ -77,7 +78,7 @@ async def either_store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
             "database": f"test_{request.getfixturevalue('worker')}",
         }
     async with await Store.open(**where, disposable=True, embedding=HASHING) as opened:
-        await _empty(opened)
+        await empty(opened)
         yield opened
 
 
@@ -93,13 +94,3 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip(f"real recordings are not at hand ({SHARED_DATA})")
     return SHARED_DATA
-
-
-async def _empty(store: Store) -> None:
-    async with store._pool.connection() as connection:
-        await connection.execute("TRUNCATE conversations CASCADE")
-        await connection.execute("TRUNCATE user_memories, deletions CASCADE")
-        await connection.execute(
-            "DO $$ BEGIN IF to_regclass('procrastinate_jobs') IS NOT NULL THEN "
-            "TRUNCATE procrastinate_jobs, procrastinate_workers CASCADE; END IF; END $$"
-        )

@@ -84,25 +84,31 @@ async def _verify(home: Path, reports: Path, *, forget: bool) -> list[dict[str, 
     from ctxeng.harness.results.quotes import quoting_runs
     from ctxeng.models import Ledger
     from ctxeng.store import Store
-    from ctxeng.store.fingerprints import quotes
+    from ctxeng.store.fingerprints import quotes, strings
+
+    def is_quoted(text: str) -> bool:
+        return quotes(text, known)
 
     async with await Store.open(workspace=home) as store:
         found = [
             {"rule": f.rule, "where": f.conversation_id, "detail": f.detail}
             for f in await store.verify()
         ]
-        if known := await store.deleted_words():
-            if _ledger(home).is_file():
-                ledger = Ledger.open(_ledger(home))
-                found += [
-                    {"rule": _rule(), "where": "ledger", "detail": key[:12]}
-                    for key, answer in ledger.answers()
-                    if quotes(answer, known)
-                ]
-                ledger.close()
+        known, gone = await store.deleted_words(), await store.deleted_conversations()
+        if gone and _ledger(home).is_file():
+            ledger = Ledger.open(_ledger(home))
+            holding = set(ledger.holding(gone))
+            for key, answer in ledger.answers():
+                if any(map(is_quoted, strings(orjson.loads(answer)))):
+                    holding.add(key)
+            ledger.close()
+            found += [
+                {"rule": _rule(), "where": "ledger", "detail": key[:12]} for key in sorted(holding)
+            ]
+        if known:
             found += [
                 {"rule": _rule(), "where": str(folder), "detail": "run folder"}
-                for folder in quoting_runs(reports, lambda text: quotes(text, known))
+                for folder in quoting_runs(reports, is_quoted)
             ]
         if forget and not found:
             await store.forget_deletions()

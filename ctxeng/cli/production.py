@@ -26,6 +26,18 @@ class Production:
     embedder: str = "minilm"
     counter: str = "heuristic"
 
+    def check_key(self) -> None:
+        """Refuse a model that cannot be asked: each job would fail for good.
+
+        Raises:
+            InputError: the model is the provider's, and no usable key is set.
+        """
+        from ctxeng.models import OFFLINE
+        from ctxeng.models.sdk import secrets
+
+        if self.model != OFFLINE:
+            secrets()
+
 
 @asynccontextmanager
 async def opened(home: Path, wanted: Production) -> AsyncIterator[tuple[Store, Parts]]:
@@ -44,8 +56,11 @@ async def opened(home: Path, wanted: Production) -> AsyncIterator[tuple[Store, P
     settings = settings_for(wanted.strategy, read_settings(wanted.settings))
     embedder = open_embedder(wanted.embedder)
     spec = EmbeddingSpec(embedder_id=embedder.embedder_id, dimensions=embedder.dimensions)
-    client = open_client(ledger=Ledger.open(home / ".ctxeng" / "ledger.sqlite"))
-    async with await Store.open(workspace=home, embedding=spec, enqueue=True) as store:
+    ledger = Ledger.open(home / ".ctxeng" / "ledger.sqlite")
+    client = open_client(ledger=ledger)
+    async with await Store.open(
+        workspace=home, embedding=spec, enqueue=True, calls=ledger
+    ) as store:
         yield (
             store,
             wire(

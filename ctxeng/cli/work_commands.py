@@ -16,12 +16,14 @@ import typer
 
 from ctxeng.cli.app import EXIT_FOUND, app, workspace
 from ctxeng.cli.running import run_async
+from ctxeng.core.errors import InputError
 from ctxeng.core.text import printable
 
 if TYPE_CHECKING:
     from ctxeng.cli.production import Production
     from ctxeng.store.queue import WorkerOptions
 
+MOST_HOURS = 24 * 365 * 10
 StrategyOption = Annotated[str, typer.Option(help="Built-in strategy of the product.")]
 SettingsOption = Annotated[
     Path | None, typer.Option(help="TOML file whose tables are laid over the strategy's.")
@@ -42,13 +44,17 @@ def worker(
     concurrency: Annotated[int, typer.Option(min=1, help="Conversations at once.")] = 1,
     once: Annotated[bool, typer.Option("--once", help="Stop when nothing waits.")] = False,
     stalled: Annotated[
-        float, typer.Option(min=1, help="Seconds of silence after which a worker counts as dead.")
+        float, typer.Option(help="Seconds of silence after which a worker counts as dead.")
     ] = 30.0,
 ) -> None:
-    """Count, embed, compact and distil what was appended; run as many workers as you like."""
+    """Count, embed, compact and distil what was appended; run as many workers as you like.
+
+    With --once the exit code is 1 where jobs failed or wait to be tried again.
+    """
     from ctxeng.cli.production import Production
     from ctxeng.store.queue import WorkerOptions
 
+    check_bounds("--stalled", stalled, least=1, most=86_400)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     wanted = Production(
         strategy=strategy, settings=settings, model=model, embedder=embedder, counter=counter
@@ -59,7 +65,11 @@ def worker(
         stalled_seconds=stalled,
         heartbeat_seconds=stalled / 6,
     )
-    asyncio.run(_work(workspace(), wanted, options))
+    wanted.check_key()
+    left = asyncio.run(_work(workspace(), wanted, options))
+    if once and left:
+        typer.echo(f"{left} jobs failed or wait to be tried again; see ctxeng status", err=True)
+        raise typer.Exit(EXIT_FOUND)
 
 
 @app.command()
@@ -78,6 +88,8 @@ def reprocess(
     from ctxeng.cli.production import Production
 
     wanted = Production(strategy=strategy, settings=settings, model=model, embedder=embedder)
+    if now and not dry_run:
+        wanted.check_key()
     failures = run_async(
         _reprocess(workspace(), wanted, only=conversation, now=now, dry_run=dry_run)
     )
@@ -87,13 +99,15 @@ def reprocess(
 
 @app.command()
 def status(
-    hours: Annotated[float, typer.Option(min=0, help="Span of the skip rate.")] = 24.0,
+    hours: Annotated[float, typer.Option(help="Span of the skip rate.")] = 24.0,
     max_skip_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of late builds that is still well.")
+        float, typer.Option(help="Share of late builds that is still well.")
     ] = 0.05,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
     """Print the backlog and how often compaction was late; exit code 1 when too often."""
+    check_bounds("--hours", hours, most=MOST_HOURS)
+    check_bounds("--max-skip-rate", max_skip_rate, most=1)
     report = run_async(_status(workspace(), hours))
     if as_json:
         sys.stdout.write(orjson.dumps(report).decode() + "\n")
@@ -109,16 +123,28 @@ def status(
         raise typer.Exit(EXIT_FOUND)
 
 
-async def _work(home: Path, wanted: Production, options: WorkerOptions) -> None:
+def check_bounds(name: str, value: float, *, least: float = 0, most: float) -> None:
+    """Refuse what is not a number within bounds; ``inf`` and ``nan`` are floats to a parser.
+
+    Raises:
+        InputError: names the option, the bounds and the value.
+    """
+    if not least <= value <= most:
+        raise InputError(f"{name} must be from {least:g} to {most:g}, got {value:g}.")
+
+
+async def _work(home: Path, wanted: Production, options: WorkerOptions) -> int:
+    """Return how many jobs wait or have failed when the worker leaves."""
     from ctxeng.cli.production import opened
-    from ctxeng.strategies.jobs import open_worker
+    from ctxeng.strategies.jobs import open_worker, work
 
     async with opened(home, wanted) as (store, parts):
         running = open_worker(store, parts, options, model=wanted.model)
         for name in (signal.SIGINT, signal.SIGTERM):
             with contextlib.suppress(NotImplementedError):  # no signal handlers on Windows
                 asyncio.get_running_loop().add_signal_handler(name, running.stop)
-        await running.run()
+        await work(store, running)
+        return sum(job.waiting + job.failed for job in await store.backlog())
 
 
 async def _reprocess(
@@ -130,6 +156,8 @@ async def _reprocess(
 
     failures = 0
     async with opened(home, wanted) as (store, parts):
+        for name in only or ():
+            await store.conversation(name)  # one that does not exist must not look done
         found = await jobs.outdated(store, model=wanted.model)
         names = [name for name in found if only is None or name in only]
         if not (now or dry_run):
@@ -167,13 +195,14 @@ async def _status(home: Path, hours: float) -> dict[str, Any]:
 
 def _print_status(report: dict[str, Any]) -> None:
     typer.echo(f"{report['workers']} workers")
-    typer.echo(f"{'task':12}{'waiting':>9}{'running':>9}{'failed':>9}  oldest wait")
+    typer.echo(f"{'task':12}{'waiting':>9}{'again':>9}{'running':>9}{'failed':>9}  oldest wait")
     if not report["backlog"]:
         typer.echo("nothing waits")
     for job in report["backlog"]:
         wait = job["oldest_wait_seconds"]
         typer.echo(
-            f"{job['task']:12}{job['waiting']:9}{job['running']:9}{job['failed']:9}  "
+            f"{job['task']:12}{job['waiting']:9}{job['again']:9}{job['running']:9}"
+            f"{job['failed']:9}  "
             f"{'-' if wait is None else f'{wait:.0f} s'}"
         )
     share = report["skip_share"]

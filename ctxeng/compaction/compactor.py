@@ -9,7 +9,13 @@ from ctxeng.compaction import episodes, hierarchy, memory, reprocess, rolling
 from ctxeng.compaction.state import State, StateReader
 from ctxeng.compaction.writing import Tools
 from ctxeng.core.artifacts import Artifact, ArtifactKind
-from ctxeng.core.errors import CompactionFailed, Conflict, LimitReached, ModelError
+from ctxeng.core.errors import (
+    CompactionFailed,
+    Conflict,
+    LimitReached,
+    ModelError,
+    ModelUnavailable,
+)
 from ctxeng.core.protocols import Cutter, Distiller, Embedder, Summariser, TokenCounter
 from ctxeng.core.settings import StrategySettings
 from ctxeng.store import Store
@@ -26,11 +32,13 @@ class CompactionFailure:
     """Work that was due and did not come about; the old state stays, the next run tries again.
 
     ``is_model_error``: the call failed; otherwise a guard refused what came back.
+    ``is_outage``: the model could not be reached, and nothing was paid.
     """
 
     kind: ArtifactKind
     reason: str
     is_model_error: bool = False
+    is_outage: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,4 +194,9 @@ def _failure(kind: ArtifactKind, error: CompactionFailed | ModelError) -> Compac
     if isinstance(error, CompactionFailed):
         return CompactionFailure(kind=kind, reason=str(error))
     reason = f"{type(error).__name__}: {error}"
-    return CompactionFailure(kind=kind, reason=reason, is_model_error=True)
+    return CompactionFailure(
+        kind=kind,
+        reason=reason,
+        is_model_error=True,
+        is_outage=isinstance(error, ModelUnavailable) and error.usage is None,
+    )

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ctxeng.core.context import Block, LeftOut, LeftOutReason
+from ctxeng.core.pairs import bound
 
-Cut = Callable[[Block, int], Block | None]
+Cut = Callable[[Sequence[Block], int], Sequence[Block] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +22,10 @@ class Section:
     Args:
         blocks: most valuable first; the fitting stops paying from the end.
         share_tokens: its own part of the budget.
-        cut: returns a block cut to at most so many tokens, None where nothing of it would be left.
-            Without it a block is kept whole or not at all.
+        cut: returns blocks that belong together cut to at most so many tokens, None where nothing
+            of one would be left. Without it a block is kept whole or not at all.
+
+    A tool call and its result are kept together or not at all.
     """
 
     name: str
@@ -98,13 +101,15 @@ def left_out(block: Block, reason: LeftOutReason, detail: str = "") -> LeftOut:
 def _take(section: Section, paid: dict[int, Block], room: int) -> dict[int, Block]:
     """Return what is kept by place: what is paid for already, and what still fits the room."""
     kept = dict(paid)
-    for place, block in enumerate(section.blocks):
-        if place in kept:
+    for places in bound([block.message for block in section.blocks]):
+        if places[0] in kept:
             continue
-        fits = block if block.tokens <= room else section.cut and section.cut(block, room)
+        fits: Sequence[Block] | None = [section.blocks[place] for place in places]
+        if fits and sum(block.tokens for block in fits) > room:
+            fits = section.cut(fits, room) if section.cut is not None else None
         if fits:
-            kept[place] = fits
-            room -= fits.tokens
+            kept |= zip(places, fits, strict=True)
+            room -= sum(block.tokens for block in fits)
     return kept
 
 

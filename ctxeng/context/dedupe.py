@@ -22,6 +22,7 @@ from functools import lru_cache
 
 from ctxeng.context.budget import Fitted, Section, fit, left_out
 from ctxeng.core.context import Block, BlockKind
+from ctxeng.core.pairs import bound
 from ctxeng.retrieval.analyser import analyse
 
 MIN_TERMS = 3
@@ -75,13 +76,19 @@ def repetitions(
         if block.kind != "pinned":  # evidence that is shown beside a prompt leaves it as it is
             said.add(block)
     repeated: dict[int, Sequence[Block]] = {}
-    for block in (b for section in sections for b in section.blocks):
-        same = () if id(block) in wanted else said.same(block)
-        if same:
-            repeated[id(block)] = same
-        else:
-            said.add(block)
+    for unit in (unit for section in sections for unit in _units(section.blocks)):
+        same = [() if id(block) in wanted else said.same(block) for block in unit]
+        originals = [other for others in same for other in others]
+        for block in unit:
+            if all(same):  # what belongs together repeats together, or not at all
+                repeated[id(block)] = originals
+            else:
+                said.add(block)
     return repeated
+
+
+def _units(blocks: Sequence[Block]) -> list[list[Block]]:
+    return [[blocks[i] for i in unit] for unit in bound([block.message for block in blocks])]
 
 
 @dataclass(slots=True)

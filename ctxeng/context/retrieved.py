@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ctxeng.context.budget import Cut
 from ctxeng.context.sections import Count
-from ctxeng.context.shortening import around_match
+from ctxeng.context.shortening import MARK, around_match, squeezed
+from ctxeng.context.shortening import cut_around as cut_text
 from ctxeng.context.snapshot import Snapshot
 from ctxeng.core.context import Block
+from ctxeng.core.messages import result_text
 from ctxeng.retrieval import MessageGroup
 from ctxeng.retrieval.analyser import analyse
 
@@ -36,15 +39,27 @@ def retrieved_blocks(
 
 
 def cut_around(question: str, count: Count) -> Cut:
-    """Return how a found message that does not fit is cut: to the words around the match.
+    """Return how found messages that do not fit are cut: to the words around the match.
 
-    A neighbour that shares no word with the question keeps the end that is next to the match.
+    A neighbour that shares no word with the question keeps the end that is next to the match. A
+    tool call and its result keep their places and ids, and something of what each says.
     """
     terms = analyse(question)
 
-    def cut(block: Block, room_tokens: int) -> Block | None:
-        return around_match(
-            block, terms, room_tokens, count, towards_end=bool(block.meta.get("before"))
-        )
+    def cut(unit: Sequence[Block], room_tokens: int) -> Sequence[Block] | None:
+        if len(unit) > 1:
+            around = partial(cut_text, wanted=terms)
+            shorter = squeezed(unit, room_tokens, count, cut=around)
+            return None if shorter is None or any(map(_says_nothing, shorter)) else shorter
+        ends = bool(unit[0].meta.get("before"))
+        one = around_match(unit[0], terms, room_tokens, count, towards_end=ends)
+        return [one] if one else None
 
     return cut
+
+
+def _says_nothing(block: Block) -> bool:
+    """Return whether nothing but the mark is left of a text or of a tool result."""
+    message = block.message
+    said = (message.content, *map(result_text, message.blocks)) if message is not None else ()
+    return MARK.strip() in {text.strip() for text in said}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Protocol
 
 import regex
 
@@ -12,6 +13,13 @@ from ctxeng.context.sections import priced
 from ctxeng.core.context import Block
 from ctxeng.core.messages import JsonBlock, Message, result_text
 from ctxeng.retrieval.analyser import analyse
+
+
+class Cut(Protocol):
+    """Cuts a text so that it fits, with a visible mark."""
+
+    def __call__(self, text: str, *, room_tokens: int, count: Callable[[str], int]) -> str: ...
+
 
 MARK = " […cut…] "
 # marks that modify a full stop are one grapheme with it
@@ -123,7 +131,43 @@ def around_match(
     return cut if cut.tokens <= room_tokens else None
 
 
-def shorten_message(message: Message, *, room_tokens: int, count: Callable[[str], int]) -> Message:
+def squeezed(
+    blocks: Sequence[Block], room_tokens: int, count: Callable[[str], int], cut: Cut = shorten
+) -> list[Block] | None:
+    """Return raw blocks shortened to fit evenly, None when not even marks fit.
+
+    The smaller ones stay whole; what is left is shared by the larger ones.
+    """
+    fair = room_tokens // max(len(blocks), 1)
+    small = sum(b.tokens for b in blocks if b.tokens <= fair)
+    large = [b for b in blocks if b.tokens > fair]
+    each = (room_tokens - small) // max(len(large), 1)
+    fitting = [_shortened(b, each, count, cut) if b.tokens > fair else b for b in blocks]
+    return fitting if sum(b.tokens for b in fitting) <= room_tokens else None
+
+
+def _shortened(block: Block, room: int, count: Callable[[str], int], cut: Cut) -> Block:
+    assert block.message is not None
+    bare = priced(
+        replace(block, text="", message=block.message.with_(content="", blocks=())), count
+    )
+    text_room = room - bare.tokens
+    while True:
+        message = shorten_message(
+            block.message, room_tokens=max(0, text_room), count=count, cut=cut
+        )
+        is_cut = block.shortened or message.text != block.message.text
+        shorter = priced(
+            replace(block, text=message.text, message=message, shortened=is_cut), count
+        )
+        if shorter.tokens <= room or text_room <= 0:
+            return shorter
+        text_room -= shorter.tokens - room
+
+
+def shorten_message(
+    message: Message, *, room_tokens: int, count: Callable[[str], int], cut: Cut = shorten
+) -> Message:
     """Return a message whose text fits: tool results give way first, then the words.
 
     The tool structure stays: every call and result keeps its id.
@@ -136,7 +180,7 @@ def shorten_message(message: Message, *, room_tokens: int, count: Callable[[str]
         others = count(replace(message, blocks=_emptied(blocks, i)).text)
         blocks[i] = {
             **blocks[i],
-            "content": shorten(
+            "content": cut(
                 result_text(blocks[i]), room_tokens=max(0, room_tokens - others), count=count
             ),
         }
@@ -144,7 +188,7 @@ def shorten_message(message: Message, *, room_tokens: int, count: Callable[[str]
     if count(shorter.text) <= room_tokens:
         return shorter
     rest = count(replace(shorter, content="").text)
-    content = shorten(message.content, room_tokens=max(0, room_tokens - rest), count=count)
+    content = cut(message.content, room_tokens=max(0, room_tokens - rest), count=count)
     return replace(shorter, content=content)
 
 

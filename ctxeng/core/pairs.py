@@ -48,6 +48,26 @@ def atomic_starts(messages: Sequence[Message]) -> list[int]:
     return starts
 
 
+def bound(messages: Sequence[Message | None]) -> list[list[int]]:
+    """Return the indices of messages that are shown together or not at all, by their first one.
+
+    A tool call and its results are bound, whatever stands between them; every other message
+    stands alone. The messages may come in any order; None is bound to nothing.
+    """
+    first = list(range(len(messages)))
+    made_at: dict[str, int] = {}
+    said = [(m.seq, i, m) for i, m in enumerate(messages) if m is not None and m.blocks]
+    for _, i, message in sorted(said, key=lambda found: found[:2]):
+        ends = [made_at[call] for call in result_ids(message) if call in made_at]
+        joined = {first[end] for end in (i, *ends)}
+        first = [min(joined) if unit in joined else unit for unit in first]
+        made_at.update(dict.fromkeys(call_ids(message), i))
+    together: dict[int, list[int]] = {}
+    for i, unit in enumerate(first):
+        together.setdefault(unit, []).append(i)
+    return list(together.values())
+
+
 def snap_back(starts: Sequence[int], index: int) -> int:
     """Return the last allowed cut at or before ``index`` (0 where there is none)."""
     return max((start for start in starts if start <= index), default=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
@@ -154,4 +154,16 @@ class Distiller(Protocol):
 
     async def distil(self, task: DistillTask) -> Distillation:
         """Return the merged snapshot, or raise a ModelError."""
+        ...
+
+
+class CallRecord(Protocol):
+    """Keeps the answers of model calls, and knows whose words each holds."""
+
+    def forget_deleted(self, deleted: Mapping[str, float]) -> int:
+        """Remove the calls that hold words of deleted conversations; return how many there were.
+
+        Args:
+            deleted: sha256 of a conversation's id, and when words of it were deleted last (epoch).
+        """
         ...

@@ -6,11 +6,13 @@ was in flight. Rows hold hashes, answers, usage, latency and cost; never keys, h
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -55,6 +57,7 @@ CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
 _BUSY_SECONDS = 60
+LATE_SECONDS = 600  # what was read before a deletion may be sent for so long after it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,7 @@ class Ledger:
             )
             _write_ahead(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA secure_delete=ON")  # deleted words leave the file as well
             connection.executescript(_SCHEMA)
             connection.execute(
                 "INSERT OR IGNORE INTO about VALUES ('schema_version', ?)", (str(SCHEMA_VERSION),)
@@ -215,7 +219,9 @@ class Ledger:
         with self._lock, self._transaction():
             before = self._connection.total_changes
             self._connection.executemany("DELETE FROM calls WHERE key = ?", [(k,) for k in keys])
-            return self._connection.total_changes - before
+            removed = self._connection.total_changes - before
+            self._connection.executemany("DELETE FROM subjects WHERE key = ?", [(k,) for k in keys])
+        return removed
 
     def concerns(self, key: str, subject: str) -> None:
         """Note that a call holds the words of a subject (a conversation)."""
@@ -226,18 +232,30 @@ class Ledger:
 
     def forget_subjects(self, subjects: list[str]) -> int:
         """Remove every call that holds the words of the subjects; return how many there were."""
-        chosen = "SELECT {} FROM subjects WHERE subject IN (SELECT value FROM json_each(?))"
-        names = (json.dumps(subjects),)
-        with self._lock, self._transaction():
-            before = self._connection.total_changes
-            self._connection.execute(
-                f"DELETE FROM calls WHERE key IN ({chosen.format('key')})", names
-            )
-            removed = self._connection.total_changes - before
-            self._connection.execute(
-                f"DELETE FROM subjects WHERE subject IN ({chosen.format('subject')})", names
-            )
+        return self.forget_deleted(dict.fromkeys(map(_hashed, subjects), math.inf))
+
+    def forget_deleted(self, deleted: Mapping[str, float]) -> int:
+        """Remove the calls that hold words of deleted subjects; return how many there were.
+
+        Args:
+            deleted: sha256 of a subject, and when words of it were deleted last (epoch seconds).
+                Calls sent up to :data:`LATE_SECONDS` after that may hold them.
+        """
+        keys = self.holding(deleted, late_seconds=LATE_SECONDS)
+        removed = self.forget(keys) if keys else 0
+        if keys:
+            with self._lock:  # the write-ahead log still holds what the file no longer does
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return removed
+
+    def holding(self, deleted: Mapping[str, float], *, late_seconds: float = 0) -> list[str]:
+        """Return the keys of calls about deleted subjects that were sent before the deletion."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT subject, key, sent_at FROM subjects JOIN calls USING (key)"
+            ).fetchall()
+        until = {name: at + late_seconds for name, at in deleted.items()}
+        return sorted({k for name, k, at in rows if at <= until.get(_hashed(name), -math.inf)})
 
     def answers(self) -> Iterator[tuple[str, str]]:
         """Yield the key and the stored answer (as JSON) of every answered call."""
@@ -291,6 +309,10 @@ class Ledger:
             self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
+
+
+def _hashed(subject: str) -> str:
+    return hashlib.sha256(subject.encode("utf-8", "replace")).hexdigest()
 
 
 def _busy(error: BaseException) -> bool:

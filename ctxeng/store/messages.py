@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg.types.json import Json, Jsonb
 
-from ctxeng.core.errors import Conflict, StoreError
+from ctxeng.core.errors import Conflict, InputError, StoreError
 from ctxeng.core.messages import Message
 from ctxeng.store.text import clean_json, clean_text
 
@@ -232,6 +232,12 @@ async def _locked(connection: Connection, conversation_id: str, seq: int) -> tup
 
 
 def _cleaned(message: Message, *, seq: int) -> Message:
+    for i, block in enumerate(message.blocks):
+        if not isinstance(block, Mapping):
+            raise InputError(
+                f"message.blocks must be a list of objects, got {type(block).__name__} at index "
+                f"{i}. Words belong in content."
+            )
     said_at = message.timestamp
     if said_at is not None and said_at.tzinfo is None:
         said_at = said_at.replace(tzinfo=UTC)

@@ -2,7 +2,9 @@
 
 A message and its jobs are saved in one transaction, so that no message is without them. Jobs of one
 conversation take turns (``lock``); of each task at most one waits for each conversation
-(``queueing_lock``), and a job that fails waits again, behind fresh ones, a little longer each time.
+(``queueing_lock``), and a job that fails waits again, behind fresh ones, a little longer each time:
+a few times where trying again costs money, for a day while the model cannot be reached. A job that
+is given up stays on record as failed until one like it succeeds.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import psycopg
 from psycopg.types.json import Jsonb
 
-from ctxeng.core.errors import InputError, LimitReached, StoreError
+from ctxeng.core.errors import InputError, LimitReached, ModelUnavailable, StoreError
+from ctxeng.core.text import printable
 from ctxeng.store.messages import Connection
 from ctxeng.store.migrations import LOCK
 
@@ -32,6 +35,8 @@ Job = Callable[[str, int], Awaitable[None]]  # conversation id, how often it has
 
 QUEUE = "ctxeng"
 MAX_ATTEMPTS = 8
+MAX_OUTAGES = 300  # tries that reached no model and cost nothing: at 300 s each, a day
+MOST_BEHIND = 50  # priorities that a job falls behind fresh ones: never behind reprocessing
 LONGEST_WAIT_SECONDS = 300
 AGAIN_SECONDS = 1.0
 KEPT_HOURS = 24 * 7
@@ -79,13 +84,17 @@ _REVIVE_DEAD = f"""{_DEAD}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """How many jobs of a task wait, run and have failed (kept for a week).
+    """How many jobs of a task wait, run and have failed.
+
+    ``again``: of those that wait, how many have failed before. ``failed``: given up within a week,
+    and none like it has succeeded since: the work was not done.
 
     ``oldest_wait_seconds``: how long the first job that may run has been waiting; None: none is.
     """
 
     task: str
     waiting: int
+    again: int
     running: int
     failed: int
     oldest_wait_seconds: float | None
@@ -130,6 +139,10 @@ async def ensure_schema(connection: psycopg.AsyncConnection[Any]) -> None:
             return
         if not exists:
             await connection.execute(SchemaManager.get_schema().encode())
+            await connection.execute(
+                "CREATE INDEX ctxeng_failed_jobs ON procrastinate_jobs (lock) "
+                "WHERE status = 'failed'"
+            )
         missing = [step for step in steps if exists and applied and step > applied]
         for step in missing:
             await connection.execute((folder / step).read_text("utf-8").encode())
@@ -153,19 +166,26 @@ async def enqueue(
     tasks: Sequence[Task],
     *,
     attempt: int = 0,
+    outages: int = 0,
     delay_seconds: float = 0,
 ) -> None:
-    """Let tasks wait for a conversation, those that wait already excepted."""
+    """Let tasks wait for a conversation, those that wait already excepted.
+
+    Args:
+        attempt: how often they have failed before. outages: how often the model was out of reach.
+    """
     await connection.execute(
         _ENQUEUE,
         {
             "queue": QUEUE,
             "tasks": list(tasks),
             "priorities": [_PRIORITY.get(task, 0) for task in tasks],
-            "attempt": attempt,
+            "attempt": min(attempt + outages, MOST_BEHIND),
             "delay": delay_seconds,
             "lock": lock_of(conversation_id),
-            "args": Jsonb({"conversation_id": conversation_id, "attempt": attempt}),
+            "args": Jsonb(
+                {"conversation_id": conversation_id, "attempt": attempt, "outages": outages}
+            ),
         },
     )
 
@@ -184,6 +204,8 @@ async def backlog(connection: Connection) -> list[Backlog]:
         return []
     cursor = await connection.execute(
         "SELECT task_name, count(*) FILTER (WHERE status = 'todo'), "
+        "count(*) FILTER (WHERE status = 'todo' "
+        "AND (args->>'attempt' <> '0' OR args->>'outages' <> '0')), "
         "count(*) FILTER (WHERE status = 'doing'), count(*) FILTER (WHERE status = 'failed'), "
         "extract(epoch FROM now() - min(scheduled_at) "
         "FILTER (WHERE status = 'todo' AND scheduled_at <= now()))::float "
@@ -191,8 +213,8 @@ async def backlog(connection: Connection) -> list[Backlog]:
         (QUEUE,),
     )
     return [
-        Backlog(task=row[0], waiting=row[1], running=row[2], failed=row[3],
-                oldest_wait_seconds=row[4])
+        Backlog(task=row[0], waiting=row[1], again=row[2], running=row[3], failed=row[4],
+                oldest_wait_seconds=row[5])
         for row in await cursor.fetchall()
     ]  # fmt: skip
 
@@ -310,7 +332,9 @@ class Worker:
         while True:
             await asyncio.sleep(max(self._options.stalled_seconds / 2, 0.1))
             await self._revive_dead(worker.worker_id)
-            await self._app.job_manager.delete_old_jobs(nb_hours=KEPT_HOURS, include_failed=True)
+            await self._app.job_manager.delete_old_jobs(
+                nb_hours=KEPT_HOURS, queue=QUEUE, include_failed=True
+            )
 
     async def _revive_dead(self, mine: int | None) -> None:
         arguments: dict[str, Any] = {
@@ -333,31 +357,63 @@ class Worker:
 
     def _guarded(self, name: Task, job: Job) -> Callable[..., Awaitable[None]]:
         async def run(
-            context: procrastinate.JobContext, conversation_id: str, attempt: int = 0
+            context: procrastinate.JobContext,
+            conversation_id: str,
+            attempt: int = 0,
+            outages: int = 0,
         ) -> None:
             self._at_work.add(context.job.id or 0)
             try:
                 await job(conversation_id, attempt)
-            except (LimitReached, InputError):
-                raise
-            except Exception:
-                if attempt + 1 < MAX_ATTEMPTS:
-                    await self._again(name, conversation_id, attempt)
-                raise
+                await self._recovered(name, conversation_id)
+            except Exception as error:
+                following = _following(error, attempt, outages)
+                if following is None:
+                    raise
+                await self._again(name, conversation_id, following, error)
             finally:
                 self._at_work.discard(context.job.id or 0)
 
         return run
 
-    async def _again(self, name: Task, conversation_id: str, attempt: int) -> None:
+    async def _recovered(self, name: Task, conversation_id: str) -> None:
+        """Take what was given up before off the record: the work has been done."""
+        with contextlib.suppress(psycopg.Error):  # the work is done, whatever is on record
+            await self._connector.execute_query_async(
+                "DELETE FROM procrastinate_jobs WHERE lock = %(lock)s AND status = 'failed' "
+                "AND task_name = %(task)s AND queue_name = %(queue)s",
+                lock=lock_of(conversation_id), task=name, queue=QUEUE,
+            )  # fmt: skip
+
+    async def _again(
+        self, name: Task, conversation_id: str, following: tuple[int, int], error: Exception
+    ) -> None:
+        attempt, outages = following
+        delay = min(2.0 ** (attempt + outages - 1), LONGEST_WAIT_SECONDS)
         async with self._connector.pool.connection() as connection:
             await enqueue(
                 connection,
                 conversation_id,
                 [name],
-                attempt=attempt + 1,
-                delay_seconds=min(2.0**attempt, LONGEST_WAIT_SECONDS),
+                attempt=attempt,
+                outages=outages,
+                delay_seconds=delay,
             )
+        told = printable(f"{name} of {conversation_id}: {type(error).__name__}: {error}")
+        _log.warning("failed, tried again in %.0f s: %s", delay, told)
+
+
+def _following(error: Exception, attempt: int, outages: int) -> tuple[int, int] | None:
+    """Return attempt and outages of a job's next try; None: it is given up.
+
+    An attempt may have been paid for and asks the model anew, an outage has cost nothing: what was
+    answered before it is found in the ledger when the same attempt is made again.
+    """
+    if isinstance(error, (LimitReached, InputError)):
+        return None
+    if isinstance(error, ModelUnavailable):
+        return (attempt, outages + 1) if outages + 1 < MAX_OUTAGES else None
+    return (attempt + 1, outages) if attempt + 1 < MAX_ATTEMPTS else None
 
 
 def _taken() -> type[Exception]:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from functools import partial
 
 from ctxeng.compaction import CompactionReport, is_made_otherwise
 from ctxeng.core.artifacts import ArtifactKind
-from ctxeng.core.errors import CompactionFailed
+from ctxeng.core.errors import CompactionFailed, CtxengError, ModelUnavailable
 from ctxeng.core.messages import Message
 from ctxeng.store import Store
 from ctxeng.store.queue import Job, Task, Worker, WorkerOptions
 from ctxeng.strategies.wiring import Parts
 
 BATCH = 1000
+FORGET_SECONDS = 30.0
 SUMMARIES: tuple[ArtifactKind, ...] = ("rolling", "node", "episode")
 MEMORY: tuple[ArtifactKind, ...] = ("memory",)
+_log = logging.getLogger("ctxeng.worker")
 
 
 async def count_tokens(store: Store, parts: Parts, conversation_id: str) -> int:
@@ -103,6 +106,30 @@ def open_worker(
     )
 
 
+async def work(store: Store, worker: Worker) -> None:
+    """Run a worker; before, meanwhile and after it the ledger loses the calls of deleted words.
+
+    Raises:
+        StoreError: the worker is to run once, and the database cannot be reached.
+    """
+    await store.forget_calls()
+    forgetting = asyncio.create_task(_keep_forgetting(store))
+    try:
+        await worker.run()
+        await store.forget_calls()
+    finally:
+        forgetting.cancel()
+
+
+async def _keep_forgetting(store: Store) -> None:
+    while True:
+        await asyncio.sleep(FORGET_SECONDS)
+        try:
+            await store.forget_calls()
+        except CtxengError as error:
+            _log.warning("deleted words stay in the ledger for now: %s", error)
+
+
 async def _if_there(store: Store, job: Job, conversation_id: str, attempt: int) -> None:
     """Do a job, unless its conversation was deleted while it waited or while it ran."""
     if not await store.has_conversation(conversation_id):
@@ -141,4 +168,6 @@ def _raise_failures(report: CompactionReport) -> None:
     """Make a job fail whose work did not come about, so that it is seen and tried again."""
     if report.failures:
         told = ", ".join(f"{failure.kind}: {failure.reason}" for failure in report.failures)
+        if all(failure.is_outage for failure in report.failures):
+            raise ModelUnavailable(told)
         raise CompactionFailed("due_work_remains", told)

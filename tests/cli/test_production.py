@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from ctxeng.cli.db_commands import _delete_user
+from ctxeng.cli.app import app
+from ctxeng.cli.db_commands import _delete_user, _verify
+from ctxeng.cli.main import register
+from ctxeng.core.calls import ModelRequest, ModelResponse
+from ctxeng.core.errors import InputError, ModelUnavailable
 from ctxeng.harness.results.quotes import quoting_runs
 from ctxeng.models import Ledger
+from ctxeng.models.offline import OfflineModel
+from ctxeng.models.sdk import KEY_VARIABLES
 from ctxeng.store import Store, embedded
-from tests.support.databases import remove_database
+from tests.support.databases import empty, remove_database
 
 SECRET = "My daughter Philippa goes to the Waldorf school in Kreuzberg, please remember that."
 SETTINGS = """
@@ -29,15 +37,27 @@ every_episodes = 2
 """
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    """Return a workspace whose product has talked to two users."""
-    folder = tmp_path / "product"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return a workspace whose server stays up between the commands."""
+    folder = tmp_path_factory.mktemp("product")
     (folder / "settings.toml").write_text(SETTINGS, "utf-8")
+    embedded.attach(folder)
+    yield folder
+    embedded.detach(folder)
+    remove_database(folder)
+
+
+@pytest.fixture
+def home(server: Path) -> Path:
+    """Return the workspace: its product has talked to two users and done nothing else."""
+    for file in (server / ".ctxeng").glob("ledger.sqlite*"):
+        file.unlink()
+    shutil.rmtree(server / "reports", ignore_errors=True)
 
     async def talk() -> None:
-        async with await Store.open(workspace=folder, enqueue=True) as store:
+        async with await Store.open(workspace=server, enqueue=True) as store:
+            await empty(store)
             for name, user, secret in (("c1", "ann", SECRET), ("c2", "bob", "Flat colours only.")):
                 await store.create_conversation(name, user_id=user)
                 for i in range(8):
@@ -45,11 +65,8 @@ def home(tmp_path: Path) -> Iterator[Path]:
                         name, "user", secret if i == 1 else f"Part {i} of {name} is blue."
                     )
 
-    embedded.attach(folder)  # the server stays up between the commands
     asyncio.run(talk())
-    yield folder
-    embedded.detach(folder)
-    remove_database(folder)
+    return server
 
 
 def ctxeng(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -136,13 +153,57 @@ def test_a_deleted_user_is_gone_and_what_quotes_him_is_named(home: Path) -> None
     assert ctxeng(home, "db", "verify").returncode == 0
 
 
-def test_settings_that_are_wrong_are_one_line(home: Path) -> None:
-    """An unknown strategy and an unreadable file: exit code 2, no traceback."""
-    for arguments in (("--strategy", "hybird"), ("--settings", "absent.toml")):
-        done = ctxeng(home, "worker", "--once", *arguments)
-        assert done.returncode == 2
-        assert done.stderr.startswith("ctxeng: error: ")
-        assert "Traceback" not in done.stderr
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("worker", "--once", "--strategy", "hybird"), "strategy"),
+        (
+            ("worker", "--once", "--settings", "absent.toml"),
+            "settings must be a readable TOML file",
+        ),
+        (("worker", "--once", "--model", "claude-haiku-5-5"), "ANTHROPIC_API_KEY must be set"),
+        (("reprocess", "--now", "--model", "claude-haiku-5-5"), "ANTHROPIC_API_KEY must be set"),
+        (("worker", "--once", "--stalled", "inf"), "--stalled must be from 1 to 86400, got inf."),
+        (("status", "--hours", "inf"), "--hours must be from 0 to 87600, got inf."),
+        (("status", "--hours", "-1"), "--hours must be from 0 to 87600, got -1."),
+        (("status", "--max-skip-rate", "nan"), "--max-skip-rate must be from 0 to 1, got nan."),
+    ],
+)
+def test_what_cannot_run_is_refused_at_start(
+    arguments: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One line that says what to do, before anything is opened: no job has failed for it."""
+    for name in KEY_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    register()
+    done = CliRunner().invoke(app, arguments)
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception).startswith(told)
+    assert "\n" not in str(done.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_that_leaves_work_behind_says_so(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model is out of reach: exit code 1, and the jobs wait; a key is not asked for offline."""
+    monkeypatch.chdir(home)
+    register()
+
+    async def unreachable(*_: object) -> ModelResponse:
+        raise ModelUnavailable("status 529: overloaded")
+
+    with monkeypatch.context() as during:
+        during.setattr(OfflineModel, "complete", unreachable)
+        done = CliRunner().invoke(app, ["worker", "--once", *WIRED])
+    assert done.exit_code == 1, done.output
+    assert "2 jobs failed or wait to be tried again; see ctxeng status" in done.output
+    status = CliRunner().invoke(app, ["status", "--json"])
+    waiting = {job["task"]: job for job in json.loads(status.stdout)["backlog"]}
+    assert (waiting["compact"]["again"], waiting["compact"]["failed"]) == (2, 0)
+    unknown = CliRunner().invoke(app, ["reprocess", "--conversation", "c9", *WIRED])
+    assert str(unknown.exception) == "conversation must exist, got 'c9'."
 
 
 def test_no_reports_quote_nobody(tmp_path: Path) -> None:
@@ -167,6 +228,53 @@ def test_a_deletion_killed_after_the_database_leaves_no_calls(
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(_delete_user(home, "ann"))
     assert not any("Philippa" in answer for _, answer in Ledger.open(ledger).answers())
+
+
+@pytest.mark.parametrize("how", ["delete", "redact"])
+def test_words_that_a_product_deleted_leave_the_ledger_with_the_next_worker(
+    home: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until a worker has run, the audit names the calls; then neither answer nor file has them."""
+    monkeypatch.chdir(home)
+    register()
+    ledger = home / ".ctxeng" / "ledger.sqlite"
+    assert CliRunner().invoke(app, ["worker", "--once", *WIRED]).exit_code == 0
+
+    async def product() -> None:
+        async with await Store.open(workspace=home, enqueue=True) as store:
+            await (
+                store.delete_conversation("c1")
+                if how == "delete"
+                else store.redact_message("c1", 1)
+            )
+
+    asyncio.run(product())
+    found = asyncio.run(_verify(home, home / "reports", forget=False))
+    assert {(f["rule"], f["where"]) for f in found} == {("deleted words are gone", "ledger")}
+    assert CliRunner().invoke(app, ["worker", "--once", *WIRED]).exit_code == 0
+    assert asyncio.run(_verify(home, home / "reports", forget=False)) == []
+    for file in ledger.parent.glob("ledger.sqlite*"):
+        assert b"Philippa" not in file.read_bytes()
+
+
+def test_an_answer_that_quotes_deleted_words_is_seen_however_json_spells_them(home: Path) -> None:
+    """Line ends, and letters that JSON escapes, do not hide a quotation from the audit."""
+    said = "娘のフィリッパは三月からクロイツベルクの学校に通っています。\n送り迎えは私が火曜と木曜に担当する予定です。"
+    ledger = Ledger.open(home / ".ctxeng" / "ledger.sqlite")
+
+    async def product() -> None:
+        async with await Store.open(workspace=home, calls=ledger) as store:
+            call = {"type": "tool_use", "id": "t", "name": "note", "input": {"text": said}}
+            await store.append("c3", "assistant", "", blocks=[call])
+            await store.delete_conversation("c3")
+
+    asyncio.run(product())
+    asked = ModelRequest(role="reader", model="offline", messages=(), max_tokens=9, prompt_id="x")
+    ledger.sending("k" * 64, asked)
+    ledger.answered("k" * 64, ModelResponse(text=f"要約: {said}", model="offline"))
+    ledger.close()
+    found = asyncio.run(_verify(home, home / "reports", forget=False))
+    assert [(f["where"], f["detail"]) for f in found] == [("ledger", "k" * 12)]
 
 
 def test_a_user_nobody_knows_is_said_to_be_unknown(home: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -78,9 +79,9 @@ def test_what_does_not_fit_is_listed_with_its_sections_reason() -> None:
     assert fitted.left_out[0].artifact_ids == ("a",)
 
 
-def halved(block: Block, room: int) -> Block | None:
+def halved(unit: Sequence[Block], room: int) -> list[Block] | None:
     """Cut a block to what fits, ten tokens at least."""
-    return replace(block, tokens=room, shortened=True) if room >= 10 else None
+    return [replace(b, tokens=room, shortened=True) for b in unit] if room >= 10 else None
 
 
 @pytest.mark.parametrize(

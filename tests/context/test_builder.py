@@ -13,6 +13,7 @@ from ctxeng.core.artifacts import Artifact
 from ctxeng.core.context import BlockKind, Context
 from ctxeng.core.errors import BudgetTooSmall, StoreError
 from ctxeng.core.messages import Message
+from ctxeng.core.pairs import call_ids, result_ids
 from ctxeng.core.protocols import Embedder
 from ctxeng.core.settings import StrategySettings
 from ctxeng.retrieval import Indexer, Retriever
@@ -547,6 +548,39 @@ async def test_a_found_message_over_its_share_is_cut_around_the_match(
     assert "[…cut…]" in found.text
     assert 400 < found.tokens < 600  # its share, and what nobody else uses
     assert context.tokens <= 600
+
+
+@pytest.mark.parametrize("matched", ["call", "result"])
+async def test_a_found_call_and_its_result_are_shown_together_or_not_at_all(
+    store: Store, embedder: Embedder, matched: str
+) -> None:
+    """At any budget, whichever of them holds what was asked for; a cut leaves something of both."""
+    filler = "The weather was mild and nobody minded the wait. " * 20
+    wanted = f"{filler}The staging port is 8443. {filler}"
+    told = "Reading." if matched == "result" else wanted
+    asks = call(2, "a").with_(content=told)
+    says = {
+        "type": "tool_result",
+        "tool_use_id": "a",
+        "content": [{"type": "text", "text": filler}],
+    }
+    if matched == "result":
+        says["content"] = wanted
+    pair = [asks, answer(3, "a").with_(content="", blocks=(says,))]
+    await filled(store, [*talk(2), *pair, *talk(14)[4:]])
+    search = ON | {"gate": "always", "groups": 1, "around": 1}
+    cut = 0
+    for room in range(60, 1400, 60):
+        table = strategy(retrieval=search, budget={"total_tokens": 4000 + room})
+        context = await searched(store, embedder, table, "exact staging port 8443")
+        found = {b.message_seqs[0]: b for b in context.of_kind("retrieved")}
+        assert (2 in found) == (3 in found), room
+        assert context.tokens <= room
+        if 2 in found and (found[2].shortened or found[3].shortened):
+            cut += 1
+            assert "The staging port is 8443." in (found[2].text + found[3].text)
+            assert call_ids(found[2].message) == result_ids(found[3].message) == {"a"}
+    assert cut > 3
 
 
 async def test_neighbours_of_a_match_are_cut_to_what_is_left(

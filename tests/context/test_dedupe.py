@@ -119,3 +119,28 @@ def test_what_is_said_once_costs_once() -> None:
         [0, 2],
         [1],
     )
+
+
+def test_a_result_that_repeats_another_stays_with_its_call() -> None:
+    """The same file read twice: the second call is not left without its result."""
+
+    def tool(seq: int, kind: str, **body: str) -> Block:
+        block = {"type": kind, **body}
+        message = Message(seq=seq, role="assistant", content="", blocks=(block,))
+        return replace(raw_block("retrieved", message, len), tokens=10)
+
+    found = [
+        tool(1, "tool_use", id="a", name="read", input="notes.md from March"),
+        tool(2, "tool_result", tool_use_id="a", content=SAID),
+        tool(5, "tool_use", id="b", name="read", input="copy.md from April"),
+        tool(6, "tool_result", tool_use_id="b", content=SAID),
+    ]
+    section = Section(name="found", blocks=found, share_tokens=0)
+    assert fit_once([section], [], 40).kept["found"] == found
+    assert fit_once([section], [], 35).kept["found"] == found[:2]
+    again = [
+        tool(7, "tool_use", id="a", name="read", input="notes.md from March"),
+        tool(8, "tool_result", tool_use_id="a", content=SAID),
+    ]
+    twice = Section(name="found", blocks=[*found[:2], *again], share_tokens=0)
+    assert len(fit_once([twice], [], 40).left_out) == 2

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxeng.core.messages import Message
-from ctxeng.core.pairs import atomic_starts, call_ids, result_ids, snap_back, snap_forward
+from ctxeng.core.pairs import atomic_starts, bound, call_ids, result_ids, snap_back, snap_forward
 from tests.generators import histories
 
 
@@ -156,3 +156,22 @@ def test_snapping_stays_on_its_side_of_the_index(starts: list[int], index: int) 
     """Back never goes forward, forward never goes back."""
     assert snap_back([0, *starts], index) <= index
     assert snap_forward(starts, index, end=61) >= index
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([], []),
+        ([plain(0), None, plain(2)], [[0], [1], [2]]),
+        ([calls(0, "a"), plain(1), results(2, "a")], [[0, 2], [1]]),
+        ([results(2, "a"), plain(1), calls(0, "a")], [[0, 2], [1]]),  # found in any order
+        ([calls(0, "a", "b"), results(1, "a"), results(2, "b")], [[0, 1, 2]]),
+        ([calls(0, "a"), results(1, "a"), calls(2, "a"), results(3, "a")], [[0, 1], [2, 3]]),
+        ([results(0, "a"), calls(1, "a")], [[0], [1]]),  # answered before it was asked: no pair
+    ],
+)
+def test_calls_and_results_are_bound(
+    messages: list[Message | None], expected: list[list[int]]
+) -> None:
+    """By the last call of that id before the result, wherever both stand in the list."""
+    assert bound(messages) == expected

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ctxeng.core.errors import StoreError
+from ctxeng.core.errors import InputError, StoreError
 from ctxeng.core.messages import Message
 from ctxeng.store import Store
 from ctxeng.store.messages import REDACTED
@@ -318,6 +321,21 @@ async def test_counts_belong_to_their_revision(store: Store) -> None:
     assert [m.tokens for m in await store.messages("c", as_of=1)] == [None, 2]
 
 
+@pytest.mark.parametrize("blocks", [["str"], "str", [{"type": "text", "text": "x"}, None], [["a"]]])
+async def test_blocks_that_are_no_objects_are_refused(store: Store, blocks: Any) -> None:
+    """Stored, they would be in the way of everything that reads the conversation."""
+    await conversation_of(store, "c", 2)
+    for name in ("c", "made with its first message"):
+        with pytest.raises(InputError, match=r"message\.blocks must be a list of objects, got "):
+            await store.append(name, "user", "hello", blocks=blocks)
+    with pytest.raises(InputError, match="index"):
+        await store.append_many(
+            "c", [*said("a"), *(m.with_(blocks=tuple(blocks)) for m in said("b"))]
+        )
+    assert len(await store.messages("c")) == 2
+    assert not await store.has_conversation("made with its first message")
+
+
 # redaction and deletion
 
 SECRET = "zanzibarium"
@@ -435,6 +453,28 @@ async def test_deleting_what_is_not_there_is_no_error(store: Store) -> None:
     """Deletion can be repeated."""
     await store.delete_conversation("nobody")
     assert await store.delete_user("nobody") == []
+
+
+async def test_a_deletion_takes_the_model_calls_along(store: Store) -> None:
+    """At once, by the hash of the conversation; where nothing was deleted nothing is asked for."""
+    asked: list[set[str]] = []
+
+    class Calls:
+        def forget_deleted(self, deleted: Mapping[str, float]) -> int:
+            asked.append(set(deleted))
+            return len(deleted)
+
+    await _with_secret(store, "c")
+    await conversation_of(store, "d", 2)
+    store._calls = Calls()
+    await store.delete_conversation("nobody")
+    await store.edit_message("c", 0, "an edit keeps the old words readable")
+    assert asked == []
+    await store.redact_message("c", 1)
+    await store.delete_conversation("d")
+    c, d = (hashlib.sha256(name.encode()).hexdigest() for name in "cd")
+    assert asked == [{c}, {c, d}]
+    assert await store.forget_calls() == 2
 
 
 async def test_a_name_can_be_used_again(store: Store) -> None:

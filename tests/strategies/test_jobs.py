@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from ctxeng.compaction import VerbatimDistiller, VerbatimSummariser
-from ctxeng.core.errors import ModelUnavailable
+from ctxeng.core.errors import EmptyAnswer, InputError, LimitReached, ModelError, ModelUnavailable
 from ctxeng.core.protocols import Summary, SummaryTask
 from ctxeng.embedding import open_embedder
 from ctxeng.store import Store
@@ -26,8 +26,9 @@ WAITING = replace(ONCE, once=False, poll_seconds=0.05)
 class Summariser(VerbatimSummariser):
     """Keeps everything; counts who is at work in which conversation, and may fail first."""
 
-    def __init__(self, *, failures: int = 0) -> None:
+    def __init__(self, *, failures: int = 0, failing: type[ModelError] = ModelUnavailable) -> None:
         self.failures = failures
+        self.failing = failing
         self.replicates: list[int] = []
         self.at_work: dict[str, int] = {}
         self.most_at_work = 0
@@ -38,7 +39,7 @@ class Summariser(VerbatimSummariser):
         self.replicates.append(task.replicate)
         if self.failures:
             self.failures -= 1
-            raise ModelUnavailable("overloaded")
+            raise self.failing("overloaded")
         name = task.messages[0].content.split()[0]
         self.at_work[name] = self.at_work.get(name, 0) + 1
         self.most_at_work = max(self.most_at_work, self.at_work[name])
@@ -169,12 +170,12 @@ async def test_jobs_of_one_conversation_take_turns(queue: Store) -> None:
 async def test_a_job_that_fails_is_tried_again_behind_fresh_ones(
     queue: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The failure stays on record, the model is asked anew, and other tasks are not held up."""
+    """It waits, the model is asked anew, and other tasks are not held up."""
     await said(queue, "c", 4)
-    summariser = Summariser(failures=1)
+    summariser = Summariser(failures=1, failing=EmptyAnswer)
     await open_worker(queue, parts_of(queue, summariser), ONCE).run()
-    assert ("compact", "failed", 0) in await tasks_of(queue)
-    assert ("compact", "todo", -1) in await tasks_of(queue)
+    assert await tasks_of(queue) == [("compact", "todo", -1)]
+    assert [(b.waiting, b.again, b.failed) for b in await queue.backlog()] == [(1, 1, 0)]
     assert await queue.all_artifacts("c") == []
     await said(queue, "c", 1)  # its index job does not wait for the one that waits longer
     monkeypatch.setattr(queue_module, "_DEAD", "")
@@ -188,6 +189,72 @@ async def test_a_job_that_fails_is_tried_again_behind_fresh_ones(
     assert [a.from_seq for a in await queue.all_artifacts("c", kinds=["episode"])] == [0]
     assert summariser.replicates[0] == 0
     assert summariser.replicates[-1] == 10_000
+
+
+async def _tried_until_nothing_changes(queue: Store, summariser: Summariser, tries: int) -> None:
+    """Run a worker so many times, each as late as what waits may run."""
+    parts = parts_of(queue, summariser)
+    for _ in range(tries):
+        await open_worker(queue, parts, ONCE).run()
+        async with queue._connection() as connection:
+            await connection.execute("UPDATE procrastinate_jobs SET scheduled_at = now() "
+                                     "WHERE status = 'todo'")  # fmt: skip
+
+
+async def test_an_outage_outlasts_the_tries_that_may_cost_money(
+    queue: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was paid: the job goes on waiting, asks for the same answer, and is done at last."""
+    monkeypatch.setattr(queue_module, "MAX_ATTEMPTS", 2)
+    await said(queue, "c", 4)
+    summariser = Summariser(failures=4)
+    await _tried_until_nothing_changes(queue, summariser, 4)
+    (waiting,) = await queue.backlog()
+    assert (waiting.waiting, waiting.again, waiting.failed) == (1, 1, 0)
+    await open_worker(queue, parts_of(queue, summariser), ONCE).run()
+    assert len(await queue.all_artifacts("c")) == 1
+    assert set(summariser.replicates) == {0}
+    assert await queue.backlog() == []
+
+
+async def test_what_is_given_up_is_failed_until_one_like_it_succeeds(
+    queue: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guards that refuse again and again end the tries; the next message mends what was lost."""
+    monkeypatch.setattr(queue_module, "MAX_ATTEMPTS", 2)
+    await said(queue, "c", 4)
+    await said(queue, "d", 1)
+    summariser = Summariser(failures=2, failing=EmptyAnswer)
+    await _tried_until_nothing_changes(queue, summariser, 3)
+    (lost,) = await queue.backlog()
+    assert (lost.task, lost.waiting, lost.failed) == ("compact", 0, 1)
+    await said(queue, "d", 1)  # another conversation's success mends nothing
+    await open_worker(queue, parts_of(queue, summariser), ONCE).run()
+    assert [b.failed for b in await queue.backlog()] == [1]
+    await said(queue, "c", 1)
+    await open_worker(queue, parts_of(queue, summariser), ONCE).run()
+    assert await queue.backlog() == []
+
+
+@pytest.mark.parametrize(
+    ("error", "attempt", "outages", "expected"),
+    [
+        (EmptyAnswer("nothing"), 0, 0, (1, 0)),
+        (EmptyAnswer("nothing"), 6, 99, (7, 99)),
+        (EmptyAnswer("nothing"), 7, 0, None),
+        (ModelUnavailable("529"), 7, 0, (7, 1)),
+        (ModelUnavailable("529"), 0, 298, (0, 299)),
+        (ModelUnavailable("529"), 0, 299, None),
+        (LimitReached("max"), 0, 0, None),
+        (InputError("key"), 0, 0, None),
+    ],
+)
+def test_how_often_a_job_is_tried(
+    error: Exception, attempt: int, outages: int, expected: tuple[int, int] | None
+) -> None:
+    """Eight times where a try may be paid for; 300 times, a day and more, through an outage."""
+    assert queue_module._following(error, attempt, outages) == expected
+    assert queue_module.MAX_OUTAGES * queue_module.LONGEST_WAIT_SECONDS > 24 * 3600
 
 
 async def test_the_jobs_of_a_dead_worker_are_taken_over(queue: Store) -> None:
@@ -219,6 +286,14 @@ async def test_a_deleted_conversation_leaves_no_job(queue: Store) -> None:
     summariser = Summariser()
     summariser.hold = lambda: asyncio.ensure_future(queue.delete_conversation("d"))  # type: ignore[assignment,return-value]
     await open_worker(queue, parts_of(queue, summariser), ONCE).run()
+    assert await tasks_of(queue) == []
+
+
+async def test_jobs_go_with_their_conversation_whoever_deletes_it(queue: Store) -> None:
+    """A store that was opened without the jobs removes them all the same."""
+    await said(queue, "c", 4)
+    queue._enqueues = False
+    await queue.delete_conversation("c")
     assert await tasks_of(queue) == []
 
 

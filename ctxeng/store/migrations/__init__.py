@@ -10,7 +10,7 @@ from psycopg import errors, sql
 from ctxeng.core.errors import StoreError
 
 LOCK = 0x63747865  # any constant of our own: two processes that migrate at once take turns
-LATEST = 3
+LATEST = 4
 
 
 async def migrate(connection: psycopg.AsyncConnection[tuple[object, ...]]) -> None:

@@ -102,18 +102,19 @@ class StateReader:
 
     async def load(self, conversation_id: str) -> State:
         """Return the conversation's state."""
-        head = await self._store.conversation(conversation_id)
         known = self._known
-        if known is None or known.conversation_id != conversation_id or not _only_grew(known, head):
-            messages: tuple[Message, ...] = ()
-            written = tuple(await self._store.all_artifacts(conversation_id))
-        else:
-            messages, written = known.messages, known.written
-        if len(messages) <= head.last_seq:
-            more = await self._store.messages(
-                conversation_id, from_seq=len(messages), to_seq=head.last_seq
-            )
-            messages = (*messages, *(self._counted(m) for m in more))
+        if known is not None and known.conversation_id == conversation_id:
+            head, more = await self._store.news(conversation_id, from_seq=len(known.messages))
+            if _only_grew(known, head):
+                return self._keep(head, (*known.messages, *map(self._counted, more)), known.written)
+        head = await self._store.conversation(conversation_id)
+        written = await self._store.all_artifacts(conversation_id)
+        messages = await self._store.messages(conversation_id, to_seq=head.last_seq)
+        return self._keep(head, tuple(map(self._counted, messages)), tuple(written))
+
+    def _keep(
+        self, head: Conversation, messages: tuple[Message, ...], written: tuple[Artifact, ...]
+    ) -> State:
         start = window_start(
             messages,
             budget_tokens=self._window.tokens,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -34,6 +34,15 @@ class Conversation:
     stamp: int
     created_at: datetime
     meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+_HEAD = tuple(one.name for one in fields(Conversation))
+
+
+def _head(conversation_id: str, row: tuple[Any, ...] | None) -> Conversation:
+    if row is None:
+        raise StoreError(f"conversation must exist, got {conversation_id!r}.")
+    return Conversation(**dict(zip(_HEAD, row, strict=True)))
 
 
 class Conversations(Connected):
@@ -75,15 +84,27 @@ class Conversations(Connected):
             StoreError: there is no such conversation.
         """
         row = await self._one(
-            "SELECT conversation_id, user_id, project_id, keep_raw, language, last_seq, stamp, "
-            "created_at, meta FROM conversations WHERE conversation_id = %s",
+            f"SELECT {', '.join(_HEAD)} FROM conversations WHERE conversation_id = %s",
             conversation_id,
         )
-        if row is None:
-            raise StoreError(f"conversation must exist, got {conversation_id!r}.")
-        names = ("conversation_id", "user_id", "project_id", "keep_raw", "language", "last_seq",
-                 "stamp", "created_at", "meta")  # fmt: skip
-        return Conversation(**dict(zip(names, row, strict=True)))
+        return _head(conversation_id, row)
+
+    async def news(
+        self, conversation_id: str, *, from_seq: int
+    ) -> tuple[Conversation, list[Message]]:
+        """Return a conversation's head with its messages from a seq on, in one question.
+
+        For a reader that knows what was before; who needs many messages asks for them alone.
+
+        Raises:
+            StoreError: there is no such conversation.
+        """
+        async with self._connection() as connection:
+            rows = await message_queries.read_news(
+                connection, conversation_id, head=_HEAD, from_seq=from_seq
+            )
+        heads = [head for head, _ in rows]
+        return _head(conversation_id, heads[0] if heads else None), [m for _, m in rows if m]
 
     async def append(
         self,

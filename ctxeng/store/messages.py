@@ -131,6 +131,23 @@ async def read(
     return [_message(row) for row in await cursor.fetchall()]
 
 
+async def read_news(
+    connection: Connection, conversation_id: str, *, head: Sequence[str], from_seq: int
+) -> list[tuple[tuple[Any, ...], Message | None]]:
+    """Return columns of the conversation beside each message from a seq on; None for no message."""
+    columns = ", ".join([f"c.{name}" for name in head] + [f"m.{n}" for n in _COLUMNS.split(", ")])
+    cursor = await connection.execute(
+        f"SELECT {columns} FROM conversations c LEFT JOIN conversation_messages m "
+        "ON m.conversation_id = c.conversation_id AND m.seq >= %s "
+        "WHERE c.conversation_id = %s ORDER BY m.seq".encode(),
+        (from_seq, conversation_id),
+    )
+    return [
+        (row[: len(head)], None if row[len(head)] is None else _message(row[len(head) :]))
+        for row in await cursor.fetchall()
+    ]
+
+
 async def uncounted(connection: Connection, conversation_id: str, *, limit: int) -> list[Message]:
     """Return the oldest messages that have no token count."""
     cursor = await connection.execute(

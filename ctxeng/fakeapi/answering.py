@@ -1,4 +1,4 @@
-"""Answers: the offline model reads the prompt from the wire, and says what it found."""
+"""Answers: a model reads the prompt from the wire, the offline one where no other is given."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 import orjson
 
-from ctxeng.core.calls import ModelRequest, ModelResponse, ModelRole
+from ctxeng.core.calls import ModelClient, ModelRequest, ModelResponse, ModelRole
 from ctxeng.core.errors import EmptyAnswer
 from ctxeng.fakeapi.faults import AnswerFault
 from ctxeng.fakeapi.prompt_cache import InputUsage
 from ctxeng.fakeapi.rules import blocks_of, tool_uses
 from ctxeng.fakeapi.tokens import text_tokens
-from ctxeng.models.offline import OFFLINE, VERSION, OfflineModel
+from ctxeng.models.offline import OFFLINE, VERSION
 from ctxeng.models.offline.summarise import SECTIONS
 
 _LENGTH = '<section name="target_tokens"'  # in a summariser's and a distiller's prompt alone
@@ -22,10 +22,15 @@ THINKING_TOKENS = 60
 
 
 async def answer(
-    body: Mapping[str, Any], usage: InputUsage, *, digest: str, fault: AnswerFault | None = None
+    body: Mapping[str, Any],
+    usage: InputUsage,
+    *,
+    digest: str,
+    model: ModelClient,
+    fault: AnswerFault | None = None,
 ) -> dict[str, Any]:
     """Return the API's message for a valid request body."""
-    content, stop = await _content(body)
+    name, content, stop = await _content(body, model)
     if fault is not None:
         content, stop = _spoiled(fault, content)
     output = sum(_block_output(block) for block in content)
@@ -33,7 +38,7 @@ async def answer(
         "id": f"msg_{digest[:24]}",
         "type": "message",
         "role": "assistant",
-        "model": f"{VERSION}:{body['model']}",  # so that no report takes it for Claude's
+        "model": f"{name}:{body['model']}",  # so that no report takes it for Claude's
         "content": content,
         "stop_reason": stop,
         "stop_sequence": None,
@@ -41,16 +46,20 @@ async def answer(
     }
 
 
-async def _content(body: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
+async def _content(
+    body: Mapping[str, Any], model: ModelClient
+) -> tuple[str, list[dict[str, Any]], str]:
+    """Return who answered, the blocks, and why they end."""
     request = _request(body)
     try:
-        response = await OfflineModel().complete(request)
+        response = await model.complete(request)
     except EmptyAnswer:
-        return [], "end_turn"
+        return VERSION, [], "end_turn"
     if response.tool_input is not None and request.tool is not None:
-        return [_tool_use(request.tool["name"], response)], "tool_use"
+        return response.model, [_tool_use(request.tool["name"], response)], "tool_use"
     text, whole = _within(response.text, body["max_tokens"])
-    return [{"type": "text", "text": text}], "end_turn" if whole else "max_tokens"
+    stop = response.stop_reason if whole else "max_tokens"
+    return response.model, [{"type": "text", "text": text}] if text else [], stop
 
 
 def _request(body: Mapping[str, Any]) -> ModelRequest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, get_args
 
@@ -27,21 +27,26 @@ def known_models() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*named, *catalogue()["models"]]))
 
 
-def check_message(body: dict[str, Any]) -> None:
+def check_message(body: dict[str, Any], *, served: Collection[str] = ()) -> None:
     """Refuse what ``POST /v1/messages`` refuses.
+
+    Args:
+        served: ids of models that this server has besides those of the API.
 
     Raises:
         Refusal: with the status, error type and wording of the API, as near as is known.
     """
     check_message_shape(body)
-    for rule in (_model, *_CONTENT_RULES, _output_limit, _thinking, _sampling, _window):
+    _known(body, served)
+    for rule in (*_CONTENT_RULES, _output_limit, _thinking, _sampling, _window):
         rule(body)
 
 
-def check_count(body: dict[str, Any]) -> None:
+def check_count(body: dict[str, Any], *, served: Collection[str] = ()) -> None:
     """Refuse what ``POST /v1/messages/count_tokens`` refuses."""
     check_count_shape(body)
-    for rule in (_model, *_CONTENT_RULES):
+    _known(body, served)
+    for rule in _CONTENT_RULES:
         rule(body)
 
 
@@ -51,8 +56,8 @@ def blocks_of(message: Body) -> list[Body]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
-def _model(body: Body) -> None:
-    if body["model"] not in known_models():
+def _known(body: Body, served: Collection[str]) -> None:
+    if body["model"] not in (*known_models(), *served):
         raise Refusal(f"model: {body['model']}", status=404, kind="not_found_error")
 
 

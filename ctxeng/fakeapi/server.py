@@ -16,15 +16,17 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Route
 
+from ctxeng.core.calls import ModelClient
 from ctxeng.fakeapi.answering import answer
 from ctxeng.fakeapi.batches import LIFE, BatchOffice, Result, errored
-from ctxeng.fakeapi.faults import ANSWER_FAULTS, FaultPlan
+from ctxeng.fakeapi.faults import ANSWER_FAULTS, AnswerFault, FaultPlan
 from ctxeng.fakeapi.prompt_cache import PromptCache
 from ctxeng.fakeapi.refusals import Refusal
 from ctxeng.fakeapi.replies import Reply, event_stream, json_reply
 from ctxeng.fakeapi.rules import check_count, check_message, known_models
 from ctxeng.fakeapi.tokens import prompt_tokens
 from ctxeng.models.catalogue import facts_of
+from ctxeng.models.offline import OfflineModel
 
 LARGEST_BYTES = 32 * 1024 * 1024
 LARGEST_BATCH_BYTES = 256 * 1024 * 1024
@@ -66,6 +68,8 @@ class FakeApi:
         batch_seconds: how long a batch takes; batch_life: when it expires.
         most_in_flight: messages at once; one more is answered with 429. None for no limit.
         keeps_requests: remember every request, for tests.
+        models: who answers by model id, besides the API's own ids, for which the offline model
+            answers. A model may raise a Refusal.
         on_request: called with the number of each request for a message, from 1, as it arrives.
     """
 
@@ -79,6 +83,7 @@ class FakeApi:
         most_in_flight: int | None = None,
         keeps_requests: bool = False,
         on_request: Callable[[int], None] | None = None,
+        models: Mapping[str, ModelClient] | None = None,
     ) -> None:
         self.base_url = ""
         self.faults = faults or FaultPlan()
@@ -89,6 +94,7 @@ class FakeApi:
         self.most_in_flight = most_in_flight
         self.on_request = on_request
         self.in_flight = 0
+        self._models = models or {}
         self._keeps_requests = keeps_requests
         self._script: list[Reply] = []
         self._lock = threading.Lock()
@@ -103,8 +109,8 @@ class FakeApi:
                 Route(one, self._batch, methods=["GET"]),
                 Route(f"{one}/results", self._results, methods=["GET"]),
                 Route(f"{one}/cancel", self._cancel, methods=["POST"]),
-                Route("/v1/models", self._models, methods=["GET"]),
-                Route("/v1/models/{model}", self._models, methods=["GET"]),
+                Route("/v1/models", self._list_models, methods=["GET"]),
+                Route("/v1/models/{model}", self._list_models, methods=["GET"]),
             ]
         )
 
@@ -175,19 +181,26 @@ class FakeApi:
             self.in_flight -= 1
 
     async def _answered(self, body: dict[str, Any], digest: str) -> Reply:
-        check_message(body)
+        check_message(body, served=self._models)
         fault = self.faults.for_message(digest)
         if fault in ("rate_limit", "overloaded", "server_error", "timeout"):
             return self.faults.transport_reply(fault, Reply())
         if self.latency_seconds:
             await asyncio.sleep(self.latency_seconds)
         spoiled = fault if fault in ANSWER_FAULTS else None
-        message = await answer(body, self.cache.charge(body), digest=digest, fault=spoiled)
+        message = await self._says(body, digest, spoiled)
         headers = self._limit_headers()
         reply = (
             event_stream(message) if body.get("stream") else json_reply(message, headers=headers)
         )
         return self.faults.transport_reply(fault, reply) if fault == "dropped" else reply
+
+    async def _says(
+        self, body: dict[str, Any], digest: str, fault: AnswerFault | None
+    ) -> dict[str, Any]:
+        usage = self.cache.charge(body)
+        model = self._models.get(body["model"]) or OfflineModel()
+        return await answer(body, usage, digest=digest, model=model, fault=fault)
 
     def _limit_headers(self) -> dict[str, str]:
         """Return the rate-limit headers: the limit is one on requests in flight."""
@@ -208,7 +221,7 @@ class FakeApi:
         try:
             if params.get("stream"):
                 raise Refusal("stream: not supported in a batch")
-            check_message(params)
+            check_message(params, served=self._models)
         except Refusal as refused:
             return errored(refused.kind, refused.text)
         fault = self.faults.for_item(digest)
@@ -217,8 +230,7 @@ class FakeApi:
         if fault == "errored":
             return errored("api_error", "Internal server error")
         spoiled = fault if fault in ANSWER_FAULTS else None
-        usage = self.cache.charge(params)
-        message = await answer(params, usage, digest=digest, fault=spoiled)
+        message = await self._says(params, digest, spoiled)
         message["usage"]["service_tier"] = "batch"
         return {"type": "succeeded", "message": message}
 
@@ -226,7 +238,7 @@ class FakeApi:
         async def count(body: dict[str, Any]) -> Reply:
             if scripted := self._scripted():
                 return scripted
-            check_count(body)
+            check_count(body, served=self._models)
             return json_reply({"input_tokens": prompt_tokens(body)})
 
         return await self._endpoint(request, count)
@@ -281,16 +293,16 @@ class FakeApi:
 
         return await self._endpoint(request, cancel)
 
-    async def _models(self, request: Request) -> Reply:
+    async def _list_models(self, request: Request) -> Reply:
         async def show(_: dict[str, Any]) -> Reply:
             wanted = request.path_params.get("model")
             if wanted is None:
-                found = [_model_info(name) for name in known_models()]
+                found = [_model_info(name) for name in (*known_models(), *self._models)]
                 first, last = found[0]["id"], found[-1]["id"]
                 return json_reply(
                     {"data": found, "first_id": first, "last_id": last, "has_more": False}
                 )
-            if wanted not in known_models():
+            if wanted not in (*known_models(), *self._models):
                 raise Refusal(f"model: {wanted}", status=404, kind="not_found_error")
             return json_reply(_model_info(wanted))
 

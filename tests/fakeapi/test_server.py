@@ -12,8 +12,10 @@ import pytest
 from anthropic import AsyncAnthropic
 from anthropic.types import ModelParam
 
+from ctxeng.core.calls import ModelRequest, ModelResponse
 from ctxeng.core.errors import InputError
 from ctxeng.fakeapi import FakeApi, serve
+from ctxeng.fakeapi.refusals import Refusal
 from tests.fakeapi.conftest import HAIKU, body, client
 
 JUDGE = {
@@ -33,6 +35,30 @@ async def test_the_answer_is_read_from_the_prompt_and_says_who_gave_it(sdk: Asyn
     assert message.content[0].text == "The budget is 1,850 euros."
     assert message.model == f"offline-1:{HAIKU}"
     assert (message.stop_reason, message.usage.service_tier) == ("end_turn", "standard")
+
+
+async def test_another_model_may_answer_and_is_named(start: Callable[..., FakeApi]) -> None:
+    """By its own id, beside the API's; where it was cut, and what it refuses, is passed on."""
+
+    class Parrot:
+        async def complete(self, request: ModelRequest) -> ModelResponse:
+            said = str(request.messages[-1]["content"])
+            if "long" in said:
+                raise Refusal("prompt is too long: 9 tokens > 8 maximum")
+            return ModelResponse(text=said, stop_reason="max_tokens", model="parrot-1")
+
+    async with client(start(models={"parrot": Parrot()})) as sdk:
+        messages = [{"role": "user", "content": "Polly"}]
+        message = await sdk.messages.create(**body(model="parrot", messages=messages))
+        assert (message.content[0].text, message.model) == ("Polly", "parrot-1:parrot")
+        assert message.stop_reason == "max_tokens"
+        assert (await sdk.messages.create(**body())).model == f"offline-1:{HAIKU}"
+        assert "parrot" in [model.id async for model in sdk.models.list()]
+        with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
+            messages = [{"role": "user", "content": "long"}]
+            await sdk.messages.create(**body(model="parrot", messages=messages))
+        with pytest.raises(anthropic.NotFoundError):
+            await sdk.messages.create(**body(model="macaw"))
 
 
 async def test_an_answer_longer_than_max_tokens_is_cut_and_says_so(sdk: AsyncAnthropic) -> None:

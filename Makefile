@@ -36,5 +36,5 @@ lint: .venv/.dev  ## ruff, mypy --strict, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-clean:  ## remove the virtual environment and the workspace database
-	rm -rf .venv .ctxeng
+clean:  ## remove the virtual environment; workspace data and the ledger of paid calls (.ctxeng) stay
+	rm -rf .venv

@@ -43,6 +43,7 @@ def calibrate(
     judges = list(dict.fromkeys(name for one in labelled for name in one.said))
     for judge in judges:
         pairs = [(one.human == "right", one.said[judge]) for one in labelled if judge in one.said]
+        # read_labels has refused every other word
         found = calibration_of(judge, pairs, np.random.default_rng(SEED))  # type: ignore[arg-type]
         line = orjson.dumps(asdict(found)).decode() if as_json else printable(_text(found))
         sys.stdout.write(line + "\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,7 +32,7 @@ def score(
     if file is not None:
         for number, line in enumerate(_lines(file), start=1):
             if line.strip():
-                verdict = _scored(_record(file, number, line))
+                verdict = _scored_line(file, number, line)
                 sys.stdout.write(orjson.dumps(verdict).decode() + "\n")
         return
     if answer is None or not expect:
@@ -51,19 +50,10 @@ def score(
     sys.stdout.write((orjson.dumps(verdict).decode() if as_json else printable(text)) + "\n")
 
 
-def _scored(record: Mapping[str, Any]) -> dict[str, Any]:
-    from ctxeng.harness.scoring.literal import score_literal
+def _scored(record: Any) -> dict[str, Any]:
+    from ctxeng.harness.scoring.answers import answer_of, scored
 
-    expect = [[group] if isinstance(group, str) else group for group in record.get("expect", [])]
-    found = score_literal(
-        question=record.get("question", ""),
-        kind=record.get("kind", "other"),
-        expect=expect,
-        forbid=record.get("forbid") or [],
-        answer=record["answer"],
-        answerable=record.get("answerable", bool(expect)),
-        language=record.get("language", "und"),
-    )
+    found = scored(answer_of(record))
     verdict = {"verdict": found.verdict, "rule": found.rule}
     return {"id": record["id"], **verdict} if "id" in record else verdict
 
@@ -77,14 +67,11 @@ def _lines(file: Path) -> list[str]:
         ) from None
 
 
-def _record(file: Path, number: int, line: str) -> dict[str, Any]:
+def _scored_line(file: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        record = orjson.loads(line)
+        return _scored(orjson.loads(line))
     except orjson.JSONDecodeError:
-        record = None
-    if not isinstance(record, dict) or not isinstance(record.get("answer"), str):
-        raise DatasetError(f"{file}:{number}: a line must be a JSON object with an answer.")
-    listed = record.get("expect", [])
-    if not isinstance(listed, list) or not isinstance(record.get("forbid") or [], list):
-        raise DatasetError(f"{file}:{number}: expect and forbid must be lists.")
-    return record
+        fault = "a line must be a JSON object with an answer."
+    except ValueError as error:
+        fault = str(error)
+    raise DatasetError(f"{file}:{number}: {fault} Mend the line.")

@@ -271,32 +271,42 @@ class ContextBuilder:
         question: str,
     ) -> tuple[list[Block], list[LeftOut]]:
         """Return the compacted and retrieved blocks that fit, and what was left out."""
-        budget = self._settings.budget
-        usable = self._usable(snapshot)
+        retrieved = Section(
+            name="retrieved",
+            blocks=self._retrieved(snapshot, found, shown),
+            share_tokens=self._settings.budget.retrieved_tokens,
+            cut=cut_around(question, self._count),
+        )
+        summary, *others = self._compacted(snapshot, shared, room)
+        wants_exact = found is not None and found.decision.exact
+        first = [retrieved, summary] if wants_exact else [summary, retrieved]
+        sections = [*first, *others]
+        if room is not None:
+            candidates = [block for section in sections for block in section.blocks]
+            room = max(0, room - frame_tokens(candidates, self._count))
+        fitted = fit_once(sections, shown, room)
+        blocks = [block for kept in fitted.kept.values() for block in kept]
+        return framed(blocks, self._count), [*fitted.left_out, *_not_searched(found)]
+
+    def _compacted(
+        self, snapshot: Snapshot, shared: Sequence[Block], room: int | None
+    ) -> list[Section]:
+        """Return what was made of old messages: summaries, memory, and episodes it has folded."""
+        budget, usable = self._settings.budget, self._usable(snapshot)
         memory = [snapshot.made("memory", a) for a in usable if a.kind == "memory"]
+        folded_until = max((b.message_seqs[-1] for b in memory if b.message_seqs), default=-1)
+        episodes = [snapshot.made("episode", a) for a in usable if a.kind == "episode"]
+        episodes = sorted(episodes, key=lambda b: -b.message_seqs[0])
         summary_room = None if room is None else min(room, max(budget.summary_tokens, room // 2))
         nodes = finest_mix(
             [a for a in usable if a.kind == "node"], room_tokens=summary_room, count=self._count
         )
         summaries = [snapshot.made("summary", a) for a in usable if a.kind == "rolling"]
         summaries += [snapshot.made("node", a) for a in reversed(nodes)]
-        folded_until = max((b.message_seqs[-1] for b in memory if b.message_seqs), default=-1)
-        episodes = [snapshot.made("episode", a) for a in usable if a.kind == "episode"]
-        episodes = sorted(episodes, key=lambda b: -b.message_seqs[0])
-        memory += shared
-        sections = [
-            Section(
-                name="summary",
-                blocks=[*summaries, *(b for b in episodes if b.message_seqs[-1] > folded_until)],
-                share_tokens=budget.summary_tokens,
-            ),
-            Section(
-                name="retrieved",
-                blocks=self._retrieved(snapshot, found, shown),
-                share_tokens=budget.retrieved_tokens,
-                cut=cut_around(question, self._count),
-            ),
-            Section(name="memory", blocks=memory, share_tokens=budget.memory_tokens),
+        summaries += [b for b in episodes if b.message_seqs[-1] > folded_until]
+        return [
+            Section(name="summary", blocks=summaries, share_tokens=budget.summary_tokens),
+            Section(name="memory", blocks=[*memory, *shared], share_tokens=budget.memory_tokens),
             Section(
                 name="folded",
                 blocks=[b for b in episodes if b.message_seqs[-1] <= folded_until],
@@ -304,14 +314,6 @@ class ContextBuilder:
                 reason="folded",
             ),
         ]
-        if found is not None and found.decision.exact:
-            sections.insert(0, sections.pop(1))
-        if room is not None:
-            candidates = [block for section in sections for block in section.blocks]
-            room = max(0, room - frame_tokens(candidates, self._count))
-        fitted = fit_once(sections, shown, room)
-        blocks = [block for kept in fitted.kept.values() for block in kept]
-        return framed(blocks, self._count), [*fitted.left_out, *_not_searched(found)]
 
     def _retrieved(
         self, snapshot: Snapshot, found: Retrieval | None, shown: Sequence[Block]

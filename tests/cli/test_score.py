@@ -50,7 +50,14 @@ def test_a_file_of_answers_is_scored_line_by_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "part"),
     [("{no", "answers.jsonl:1"), ('{"id": 1}', "with an answer"),
-     ('{"answer": "x", "expect": "y"}', "must be lists")],
+     ('{"answer": "x", "expect": "y"}', "must be lists"),
+     ('{"answer": "x", "expect": [5]}', "must be lists"),
+     ('{"answer": "x", "expect": [[5]]}', "must be lists"),
+     ('{"answer": "x", "expect": [[]]}', "one or more"),
+     ('{"answer": "x", "expect": ["x"], "forbid": [3]}', "must be lists"),
+     ('{"answer": "x", "expect": ["x"], "question": 7}', "question must be a text"),
+     ('{"answer": "x", "expect": ["x"], "answerable": "no"}', "must be true or false"),
+     ('["x"]', "with an answer")],
 )  # fmt: skip
 def test_a_damaged_line_is_one_clear_line(tmp_path: Path, line: str, part: str) -> None:
     """File, line number and rule are named; exit code 2."""

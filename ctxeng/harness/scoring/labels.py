@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxeng.core.errors import DatasetError
-from ctxeng.harness.scoring.literal import score_literal
+from ctxeng.harness.scoring.answers import answer_of, scored
 from ctxeng.harness.sessions.text import json_fault, lines, open_utf8, parse_json
 
 HUMAN_WORDS = ("right", "wrong", "unclear")
@@ -58,38 +58,25 @@ def _read(line: bytes, where: str, number: int) -> Labelled:
         record = parse_json(line)
     except ValueError as error:
         raise DatasetError(f"{where}: a line must be JSON, got {json_fault(error)}.") from None
-    fault = _fault(record)
-    if fault:
-        raise DatasetError(f"{where}: {fault} Mend the line.")
+    try:
+        literal = scored(answer_of(record))
+        _check(record)
+    except ValueError as error:
+        raise DatasetError(f"{where}: {error} Mend the line.") from None
     return Labelled(
         answer_id=str(record.get("id", number)),
         human=record["human"],
-        said={"literal": _literal(record), **(record.get("judges") or {})},
+        said={"literal": _FROM_LITERAL[literal.verdict], **(record.get("judges") or {})},
     )
 
 
-def _fault(record: Any) -> str:
-    if not isinstance(record, dict) or not isinstance(record.get("answer"), str):
-        return "a label must be a JSON object with an answer."
+def _check(record: Mapping[str, Any]) -> None:
     if record.get("human") not in HUMAN_WORDS:
-        return f"human must be one of {', '.join(HUMAN_WORDS)}, got {record.get('human')!r}."
-    expect = record.get("expect", [])
-    if not isinstance(expect, list) or not isinstance(record.get("forbid") or [], list):
-        return "expect and forbid must be lists."
+        raise ValueError(
+            f"human must be one of {', '.join(HUMAN_WORDS)}, got {record.get('human')!r}."
+        )
     judges = record.get("judges") or {}
     if not isinstance(judges, dict) or any(said not in JUDGE_WORDS for said in judges.values()):
-        return f"judges must be an object of {', '.join(JUDGE_WORDS)} by name, got {judges!r}."
-    return ""
-
-
-def _literal(record: Mapping[str, Any]) -> str:
-    expect = [[one] if isinstance(one, str) else one for one in record.get("expect", [])]
-    verdict = score_literal(
-        question=record.get("question", ""),
-        kind=record.get("kind", "other"),
-        expect=expect,
-        forbid=record.get("forbid") or [],
-        answer=record["answer"],
-        answerable=record.get("answerable", bool(expect)),
-    )
-    return _FROM_LITERAL[verdict.verdict]
+        raise ValueError(
+            f"judges must be an object of {', '.join(JUDGE_WORDS)} by name, got {judges!r}."
+        )

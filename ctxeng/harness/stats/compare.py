@@ -85,18 +85,20 @@ def compare(
 
     Args:
         groups: pairs by (arm, bucket).
-        outside_family: buckets judged by themselves, because they repeat probes of the others.
+        outside_family: buckets that repeat probes of the others; each is a family by itself, over
+            all arms.
     """
     measured = {group: _measured(group, pairs, rule, rng) for group, pairs in groups.items()}
-    family = [g for g, c in measured.items() if not c.reason and g[1] not in outside_family]
-    adjusted = dict(zip(family, holm([_p(measured[g]) for g in family]), strict=True))
+    families: dict[str, list[Group]] = {}
+    for group, comparison in measured.items():
+        if not comparison.reason:
+            families.setdefault(group[1] if group[1] in outside_family else "", []).append(group)
+    adjusted: dict[Group, tuple[float, int]] = {}
+    for family in families.values():
+        p_values = holm([_p(measured[group]) for group in family])
+        adjusted |= {g: (p, len(family)) for g, p in zip(family, p_values, strict=True)}
     return [
-        _judged(
-            comparison,
-            p=adjusted.get(group, _p(comparison)),
-            tests=len(family) if group in adjusted else 1,
-            rule=rule,
-        )
+        _judged(comparison, *adjusted.get(group, (_p(comparison), 1)), rule=rule)
         for group, comparison in measured.items()
     ]
 
@@ -182,7 +184,7 @@ def _too_little(pairs: Pairs, rule: Rule) -> str:
     return ""
 
 
-def _judged(comparison: Comparison, *, p: float, tests: int, rule: Rule) -> Comparison:
+def _judged(comparison: Comparison, p: float, tests: int, *, rule: Rule) -> Comparison:
     low, high, difference = comparison.low, comparison.high, comparison.difference
     verdict: Verdict = "no difference shown"
     if comparison.reason or low is None or high is None or difference is None:

@@ -89,6 +89,20 @@ def test_small_buckets_and_those_outside_the_family_do_not_dilute_the_others() -
     assert {c.bucket: c.tests for c in found} == {"all": 1, "interior": 2, "edge": 1, "recent": 2}
 
 
+def test_a_bucket_outside_the_family_is_corrected_for_the_number_of_arms() -> None:
+    """Two arms with the same p in `all`: each is doubled, as the buckets of two arms are."""
+    groups = {
+        (arm, bucket): pairs_of(20, 10, down=1)
+        for arm in ("one", "two")
+        for bucket in ("all", "recent")
+    }
+    found = compare(groups, rule=RULE, rng=np.random.default_rng(1), outside_family=("all",))
+    assert {(c.arm, c.bucket): c.tests for c in found} == dict.fromkeys(groups, 2)
+    for comparison in found:
+        assert comparison.permutation_p is not None
+        assert comparison.adjusted_p == pytest.approx(min(1.0, 2 * comparison.permutation_p))
+
+
 def test_the_detectable_drop_stands_beside_every_bucket() -> None:
     """More probes see smaller drops; a single session sees none."""
     groups = {("a", "few"): pairs_of(14, 4), ("a", "many"): pairs_of(14, 40),

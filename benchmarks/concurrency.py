@@ -24,7 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ctxeng.harness.experiments.launch import RunOptions, prepare, run_prepared
+from ctxeng.harness.experiments.launch import run_prepared
+from ctxeng.harness.experiments.prepared import RunOptions, prepare
 from ctxeng.harness.results.run_folder import RunFolder
 
 MESSAGES = 40

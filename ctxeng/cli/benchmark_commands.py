@@ -36,7 +36,8 @@ def benchmark(
     """Import a benchmark, run all built-in arms, report by its categories and by position."""
     from ctxeng.harness.experiments.benchmark import lay_out_benchmark
     from ctxeng.harness.experiments.bm25 import bm25_rows
-    from ctxeng.harness.experiments.launch import RunOptions, prepare, run_prepared
+    from ctxeng.harness.experiments.launch import run_prepared
+    from ctxeng.harness.experiments.prepared import RunOptions, prepare
     from ctxeng.harness.reports import write_report
     from ctxeng.harness.reports.benchmark import benchmark_report, markdown, write_benchmark
     from ctxeng.harness.reports.summary import summarise

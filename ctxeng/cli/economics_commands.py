@@ -58,7 +58,7 @@ def played_economics(
 ) -> Economics:
     """Play an experiment's sessions turn by turn and return its economics; shows a bar."""
     from ctxeng.harness.experiments.economics import economics as economics_of
-    from ctxeng.harness.experiments.launch import RunOptions, prepare
+    from ctxeng.harness.experiments.prepared import RunOptions, prepare
     from ctxeng.harness.reports.progress import progress_bar
 
     home = workspace()

@@ -37,7 +37,8 @@ def nightly(
 
     Exit codes: 0 pass, 1 regression, 2 cannot run or incomplete, 3 not enough data.
     """
-    from ctxeng.harness.experiments.launch import RunOptions, prepare, run_prepared
+    from ctxeng.harness.experiments.launch import run_prepared
+    from ctxeng.harness.experiments.prepared import RunOptions, prepare
     from ctxeng.harness.reports import comparison_table, terminal
     from ctxeng.harness.reports.nightly import finish_night
     from ctxeng.harness.reports.progress import progress_bar

@@ -13,7 +13,7 @@ from ctxeng.cli.app import app, workspace
 from ctxeng.cli.running import run_async
 
 if TYPE_CHECKING:
-    from ctxeng.harness.experiments.launch import RunOptions
+    from ctxeng.harness.experiments.prepared import RunOptions
 
 CacheFlag = Literal["normal", "replay-only"]
 ModeFlag = Literal["live", "batch"]
@@ -49,7 +49,8 @@ def run(
 ) -> None:
     """Run an experiment: replay, ask, score, write the tables and the report."""
     from ctxeng.core.errors import InputError
-    from ctxeng.harness.experiments.launch import RunOptions, prepare, run_prepared
+    from ctxeng.harness.experiments.launch import run_prepared
+    from ctxeng.harness.experiments.prepared import RunOptions, prepare
     from ctxeng.harness.reports import terminal, write_report
     from ctxeng.harness.reports.progress import progress_bar
     from ctxeng.harness.reports.summary import summarise
@@ -103,7 +104,7 @@ def plan(
     ] = None,
 ) -> None:
     """Print the cells, calls, tokens and money of an experiment; nothing is sent or written."""
-    from ctxeng.harness.experiments.launch import RunOptions
+    from ctxeng.harness.experiments.prepared import RunOptions
 
     options = RunOptions(out=workspace() / "reports", jobs=jobs, sessions=sessions, probes=probes)
     _foretell(file, options, as_json=as_json)
@@ -111,7 +112,7 @@ def plan(
 
 def _foretell(file: Path, options: RunOptions, *, as_json: bool) -> None:
     from ctxeng.harness.experiments.forecast import forecast
-    from ctxeng.harness.experiments.launch import prepare
+    from ctxeng.harness.experiments.prepared import prepare
     from ctxeng.harness.reports.forecast import print_forecast
     from ctxeng.harness.reports.progress import progress_bar
 

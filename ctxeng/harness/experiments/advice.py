@@ -14,7 +14,7 @@ from ctxeng.harness.economics.money import Payers
 from ctxeng.harness.experiments.arms import resolve_arms
 from ctxeng.harness.experiments.economics import Economics, economics
 from ctxeng.harness.experiments.inputs import Inputs
-from ctxeng.harness.experiments.launch import Prepared, RunOptions
+from ctxeng.harness.experiments.prepared import Prepared, RunOptions
 from ctxeng.harness.experiments.schema import ArmTable, EconomicsTable, ExperimentFile, ModelsTable
 from ctxeng.harness.replay.runner import Progress
 from ctxeng.models.prices import price_of

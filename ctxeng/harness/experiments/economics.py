@@ -14,7 +14,8 @@ from ctxeng.harness.economics.arms import ArmEconomics, arm_economics
 from ctxeng.harness.economics.claims import Claim, Evidence, claims
 from ctxeng.harness.economics.money import Payers
 from ctxeng.harness.economics.turns import Sitting
-from ctxeng.harness.experiments.launch import Prepared, RunOptions, opened
+from ctxeng.harness.experiments.launch import opened
+from ctxeng.harness.experiments.prepared import Prepared, RunOptions
 from ctxeng.harness.experiments.prompts import product_system
 from ctxeng.harness.experiments.schema import ExperimentFile
 from ctxeng.harness.replay.plan import Arm, ReplayPlan

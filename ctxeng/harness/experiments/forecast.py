@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ctxeng.harness.experiments.launch import Prepared, RunOptions, replayed, scratch_folder
+from ctxeng.harness.experiments.launch import replayed
+from ctxeng.harness.experiments.prepared import Prepared, RunOptions, scratch_folder
 from ctxeng.harness.replay.partial import PartialRun
 from ctxeng.harness.replay.runner import Progress, Rows
 from ctxeng.models import OFFLINE

@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxeng.core.errors import SettingsError
 from ctxeng.harness.attribution.stored import StoredRun, Tables
-from ctxeng.harness.experiments.launch import NOBODY, source_hash
+from ctxeng.harness.experiments.prepared import NOBODY, source_hash
 from ctxeng.harness.experiments.prompts import Prompt, judge_prompt
 from ctxeng.harness.replay.asking import READER_PROMPT_ID
 from ctxeng.harness.replay.paraphrasing import paraphrase_rows

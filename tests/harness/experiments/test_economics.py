@@ -19,7 +19,7 @@ from ctxeng.harness.experiments.economics import (
     payers_of,
 )
 from ctxeng.harness.experiments.inputs import Inputs
-from ctxeng.harness.experiments.launch import Prepared
+from ctxeng.harness.experiments.prepared import Prepared
 from ctxeng.harness.experiments.schema import ExperimentFile
 from tests.harness.economics.made import PAYERS, call, request, sitting
 

@@ -22,7 +22,8 @@ from ctxeng.harness.experiments.forecast import (
     forecast,
     role_forecasts,
 )
-from ctxeng.harness.experiments.launch import RunOptions, prepare, run_prepared
+from ctxeng.harness.experiments.launch import run_prepared
+from ctxeng.harness.experiments.prepared import RunOptions, prepare
 from ctxeng.models import client as model_client
 from ctxeng.models.keys import request_body
 from tests.support.databases import remove_database

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxeng.harness.experiments.arms import resolve_arms
-from ctxeng.harness.experiments.launch import RunOptions, prepare
+from ctxeng.harness.experiments.prepared import RunOptions, prepare
 from ctxeng.harness.experiments.toml import read_experiment
 
 ROOT = Path(__file__).parents[3]

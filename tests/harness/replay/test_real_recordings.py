@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from ctxeng.harness.experiments.launch import RunOptions, prepare, run_prepared
+from ctxeng.harness.experiments.launch import run_prepared
+from ctxeng.harness.experiments.prepared import RunOptions, prepare
 from ctxeng.harness.importers.run import import_paths
 from ctxeng.harness.probes.io import read_probes
 from ctxeng.harness.scoring.lint import lint

@@ -14,6 +14,7 @@ from ctxeng.cli.running import run_async
 
 if TYPE_CHECKING:
     from ctxeng.harness.experiments.prepared import RunOptions
+    from ctxeng.harness.results.run_folder import RunFolder
 
 CacheFlag = Literal["normal", "replay-only"]
 ModeFlag = Literal["live", "batch"]
@@ -51,10 +52,7 @@ def run(
     from ctxeng.core.errors import InputError
     from ctxeng.harness.experiments.launch import run_prepared
     from ctxeng.harness.experiments.prepared import RunOptions, prepare
-    from ctxeng.harness.reports import terminal, write_report
     from ctxeng.harness.reports.progress import progress_bar
-    from ctxeng.harness.reports.summary import summarise
-    from ctxeng.harness.results.database import refresh_catalogue
 
     if fresh and cache == "replay-only":
         raise InputError("--fresh and --cache replay-only must not stand together. Drop one.")
@@ -76,21 +74,7 @@ def run(
     is_shown = not as_json and sys.stderr.isatty()
     with progress_bar(enabled=is_shown, with_money=True) as advance:
         finished = run_async(run_prepared(prepared, options, progress=advance))
-    summary = summarise(finished)
-    written = write_report(finished, summary)
-    catalogue = refresh_catalogue(options.out)
-    paths = {**{name: str(path) for name, path in written.items()}, "duckdb": str(catalogue)}
-    if as_json:
-        manifest = finished.manifest()
-        line = {
-            "run_id": finished.run_id,
-            "path": str(finished.path),
-            **manifest["counts"],
-            "paths": paths,
-        }
-        sys.stdout.write(orjson.dumps(line).decode() + "\n")
-    else:
-        terminal.print_run(summary, paths)
+    _report(finished, as_json=as_json)
 
 
 @app.command()
@@ -108,6 +92,22 @@ def plan(
 
     options = RunOptions(out=workspace() / "reports", jobs=jobs, sessions=sessions, probes=probes)
     _foretell(file, options, as_json=as_json)
+
+
+def _report(run: RunFolder, *, as_json: bool) -> None:
+    from ctxeng.harness.reports import terminal, write_report
+    from ctxeng.harness.reports.summary import summarise
+    from ctxeng.harness.results.database import refresh_catalogue
+
+    summary = summarise(run)
+    written = {name: str(path) for name, path in write_report(run, summary).items()}
+    paths = {**written, "duckdb": str(refresh_catalogue(run.path.parent))}
+    if as_json:
+        named = {"run_id": run.run_id, "path": str(run.path)}
+        line = {**named, **run.manifest()["counts"], "paths": paths}
+        sys.stdout.write(orjson.dumps(line).decode() + "\n")
+    else:
+        terminal.print_run(summary, paths)
 
 
 def _foretell(file: Path, options: RunOptions, *, as_json: bool) -> None:

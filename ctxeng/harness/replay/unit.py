@@ -143,11 +143,13 @@ async def _write_path(
     name: str,
     on_append: Callable[[int], None],
 ) -> list[_Failure]:
+    """Append and compact; after a failed call no other is paid for: all cells are errors by then."""
     if not arm.settings.compacts:
         await store.append_many(name, _counted(session.messages, parts))
         return []
     failures: list[_Failure] = []
-    for message in _counted(session.messages, parts):
+    messages = _counted(session.messages, parts)
+    for number, message in enumerate(messages, start=1):
         await store.append_many(name, [message])
         on_append(message.seq)
         report = await jobs.catch_up(parts, name)
@@ -157,6 +159,9 @@ async def _write_path(
             )
             for f in report.failures
         ]
+        if any(f.is_model_error for f in failures):
+            await store.append_many(name, messages[number:])
+            break
     return failures
 
 

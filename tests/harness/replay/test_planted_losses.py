@@ -128,17 +128,20 @@ async def test_a_failed_answer_is_an_error_and_never_a_miss(
 async def test_a_failed_compaction_call_makes_errors_not_misses(
     store: Store, tmp_path: Path
 ) -> None:
-    """When the summariser cannot be reached the arm was not measured."""
+    """When the summariser cannot be reached the arm was not measured; no more calls are made."""
+    asked = []
 
     class Unreachable:
         lossless = False
         prompt_hash = "x"
 
         async def summarise(self, task: SummaryTask) -> Summary:
+            asked.append(task)
             raise ModelUnavailable("status 529: overloaded")
 
     cells = await cells_of(store, planted.plan(tmp_path, summariser=Unreachable()))
     assert {cell["outcome"] for cell in cells.values()} == {"error"}
+    assert len(asked) == 1
 
 
 async def test_an_interrupted_replay_goes_on_where_it_stopped(

@@ -12,6 +12,7 @@ from ctxeng.core.artifacts import Artifact, ArtifactKind
 from ctxeng.core.errors import (
     CompactionFailed,
     Conflict,
+    KeyRefused,
     LimitReached,
     ModelError,
     ModelUnavailable,
@@ -32,7 +33,7 @@ class CompactionFailure:
     """Work that was due and did not come about; the old state stays, the next run tries again.
 
     ``is_model_error``: the call failed; otherwise a guard refused what came back.
-    ``is_outage``: the model could not be reached, and nothing was paid.
+    ``is_outage``: no model was reached, or none with this key, and nothing was paid.
     """
 
     kind: ArtifactKind
@@ -198,5 +199,5 @@ def _failure(kind: ArtifactKind, error: CompactionFailed | ModelError) -> Compac
         kind=kind,
         reason=reason,
         is_model_error=True,
-        is_outage=isinstance(error, ModelUnavailable) and error.usage is None,
+        is_outage=isinstance(error, ModelUnavailable | KeyRefused) and error.usage is None,
     )

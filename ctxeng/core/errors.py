@@ -12,7 +12,8 @@ CtxengError
 └── ModelError            a model call that gave no usable answer
     ├── ModelRefused      the model declined to answer
     ├── ModelUnavailable  overload, rate limit, timeout or a dropped connection, after all retries
-    ├── ModelRejected     the request is invalid (400, 401, 404, window overflow)
+    ├── ModelRejected     the request is invalid (400, 404, window overflow)
+    │   └── KeyRefused    the provider does not take the key (401, 403)
     ├── EmptyAnswer       no text came back (for example thinking only, or cut at max_tokens)
     ├── MalformedTool     a forced tool call is missing or breaks its schema
     ├── CallMissing       replay-only: the ledger does not hold this call
@@ -95,6 +96,10 @@ class ModelUnavailable(ModelError):
 
 class ModelRejected(ModelError):
     """The provider says the request is invalid."""
+
+
+class KeyRefused(ModelRejected):
+    """The provider does not take the key, or not for this model; no request would get through."""
 
 
 class EmptyAnswer(ModelError):

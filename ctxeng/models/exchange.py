@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
 from ctxeng.core.errors import (
     EmptyAnswer,
+    KeyRefused,
     MalformedTool,
     ModelRefused,
     ModelRejected,
@@ -113,7 +114,7 @@ def status_error(status: int, reason: str) -> ModelRejected | ModelUnavailable:
     """Return the error of an HTTP status that is no success."""
     if status in (408, 409, 425, 429) or status >= 500:
         return ModelUnavailable(f"status {status}: {reason}")
-    return ModelRejected(f"status {status}: {reason}")
+    return (KeyRefused if status in (401, 403) else ModelRejected)(f"status {status}: {reason}")
 
 
 def _tool_input(request: ModelRequest, message: Message) -> Mapping[str, Any] | None:

@@ -23,7 +23,9 @@ from ctxeng.core.errors import (
     CompactionFailed,
     Conflict,
     EmptyAnswer,
+    KeyRefused,
     LimitReached,
+    ModelRejected,
     ModelUnavailable,
     StoreError,
 )
@@ -143,15 +145,17 @@ async def test_an_empty_conversation_has_nothing_due(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "is_model_error", "reason"),
+    ("error", "is_model_error", "is_outage", "reason"),
     [
-        (CompactionFailed("empty"), False, "empty"),
-        (EmptyAnswer("no text"), True, "EmptyAnswer: no text"),
-        (ModelUnavailable("529"), True, "ModelUnavailable: 529"),
+        (CompactionFailed("empty"), False, False, "empty"),
+        (EmptyAnswer("no text"), True, False, "EmptyAnswer: no text"),
+        (ModelUnavailable("529"), True, True, "ModelUnavailable: 529"),
+        (ModelRejected("400"), True, False, "ModelRejected: 400"),
+        (KeyRefused("401"), True, True, "KeyRefused: 401"),
     ],
 )
 async def test_a_failure_is_reported_and_the_next_run_tries_again(
-    store: Store, error: Exception, is_model_error: bool, reason: str
+    store: Store, error: Exception, is_model_error: bool, is_outage: bool, reason: str
 ) -> None:
     """One failure ends its kind for this run, leaves the old state, and holds up no other kind."""
     name = await filled(store, talk(24))
@@ -161,7 +165,7 @@ async def test_a_failure_is_reported_and_the_next_run_tries_again(
     assert ranges(first.written, "episode") == [(0, 5)]
     (failure,) = first.failures
     assert (failure.kind, failure.reason) == ("episode", reason)
-    assert failure.is_model_error is is_model_error
+    assert (failure.is_model_error, failure.is_outage) == (is_model_error, is_outage)
     second = await compactor.run_due(name)
     assert ranges(second.written, "episode") == [(6, 11), (12, 17), (18, 23)]
     assert second.failures == ()

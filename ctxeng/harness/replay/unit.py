@@ -143,7 +143,7 @@ async def _write_path(
     name: str,
     on_append: Callable[[int], None],
 ) -> list[_Failure]:
-    """Append and compact; after a failed call no other is paid for: all cells are errors by then."""
+    """Append and compact; after a failed call, which makes all cells errors, none is paid for."""
     if not arm.settings.compacts:
         await store.append_many(name, _counted(session.messages, parts))
         return []

@@ -138,11 +138,11 @@ TURNING = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d")
-_HOUR = r"\d{1,2}[:.]\d\d|\b\d{1,2} ?[ap]\.?m\b|\d+ ?[時시]"
+_HOUR = r"\d{1,2}[:.]\d\d|\b\d{1,2} ?[ap]\.?m\b|\d ?[時시]"
 _CLOCK = re.compile(_HOUR, re.IGNORECASE)
 _TIME = re.compile(
     rf"{_HOUR}|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|"
-    r"\d+ ?[日月일월]|[月火水木金土日]曜|[월화수목금토일]요일|\b\d{4}-\d\d",
+    r"\d ?[日月일월]|[月火水木金土日]曜|[월화수목금토일]요일|\b\d{4}-\d\d",
     re.IGNORECASE,
 )
 _LIST = re.compile(

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from ctxeng.core.messages import Message
 
 # a word of Latin letters that holds a digit or a joining mark: PX-2291, app_id, v1.2, a@b.org
-_IDENTIFIER = re.compile(r"(?<!\w)(?=[\w.@/#:-]*[a-z])(?=[\w.@/#:-]*[\d_@/#])[a-z0-9][\w.@/#:-]*\w")
+_IDENTIFIER = re.compile(
+    r"(?<!\w)(?=[a-z0-9])(?=[\w.@/#:-]{0,99}[a-z])(?=[\w.@/#:-]{0,99}[\d_@/#])[\w.@/#:-]*\w"
+)
 _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 
 

@@ -18,7 +18,7 @@ from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.importers.values import first_text, listed, mapped, text_of
 from ctxeng.harness.probes.model import Probe, ProbeKind
 
-_PLACE_MARK = re.compile(r"\s*->->\s*[\w/]+(?:\s*,\s*[\w/]+)*\s*$")
+_PLACE_MARK = re.compile(r"(?<!\s)\s*->->\s*[\w/]+(?:\s*,\s*[\w/]+)*\s*$")
 _STATED = re.compile(r"LLM response should (?:state|mention):\s*(.+)", re.DOTALL)
 _ANSWERS = ("answer", "ideal_answer", "ideal_response", "ideal_summary", "expected_compliance")
 _QUESTIONS = ("probing_questions/probing_questions.json", "probing_questions.json")

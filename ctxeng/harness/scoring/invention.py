@@ -15,7 +15,7 @@ SMALLEST = 10  # below it a number counts things ("three options"): no value of 
 _IDENTIFIER = re.compile(
     r"(?<![A-Za-z0-9])(?:[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)+|[A-Za-z]+\d[A-Za-z0-9]*)"
 )
-_LISTED = re.compile(r"(?m)^\s*(?:[-*•]\s*)?\d{1,2}[.)]\s")  # 1. in front of an item
+_LISTED = re.compile(r"(?m)^[^\S\n]*(?:[-*•][^\S\n]*)?\d{1,2}[.)]\s")  # 1. in front of an item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

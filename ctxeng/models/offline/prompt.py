@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ctxeng.core.calls import ModelRequest
 
 _TAG = re.compile(r"<(message|node|episode|item|previous|section)\b([^>]*)>(.*?)</\1>", re.DOTALL)
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_ATTRIBUTE = re.compile(r'(?<!\w)(\w+)="([^"]*)"')
 _ANY_TAG = re.compile(
     r"</?(?:message|transcript|episode|episodes|summary|memory|item|retrieved|group|evidence|node|"
     r"question|previous|section|system)\b[^>]*>"

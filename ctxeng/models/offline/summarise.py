@@ -28,7 +28,7 @@ DEFAULT_SECTION = "Confirmed facts"
 SECTIONS = ("Goal", DEFAULT_SECTION, "Decisions", "Constraints", "Failed attempts",
             "Open questions", "Next steps")  # fmt: skip
 _NUMBER = re.compile(r"\d")
-_IDENTIFIER = re.compile(r"\w+[._/@:\-]\w+|[a-z][A-Z]|[A-Z]{2,}")
+_IDENTIFIER = re.compile(r"\w[._/@:\-]\w|[a-z][A-Z]|[A-Z]{2,}")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 _NAMED = re.compile(r"^([^:\n]{1,40}): ")
 

@@ -116,22 +116,24 @@ def cells(run_folder: str | Path) -> list[dict[str, Any]]:
     return sorted(kept, key=lambda r: (r["arm"], r["session_id"], r["probe_id"], r["replicate"]))
 
 
+def small_workspace(path: Path) -> Workspace:
+    """Return a folder as ``ctxeng init`` leaves it, with a small experiment beside the others."""
+    lay_out(path)
+    probes = (path / "probes" / "bundled.jsonl").read_text("utf-8").splitlines()
+    kept = [line for line in probes if '"marathon-plan"' in line or '"crawler-debug-ko"' in line]
+    (path / "probes" / "small.jsonl").write_text("\n".join(kept) + "\n", "utf-8")
+    (path / "experiments" / "small.toml").write_text(SMALL, "utf-8")
+    return Workspace(path=path)
+
+
 @pytest.fixture
 def make_workspace(tmp_path: Path) -> Iterator[Callable[[str], Workspace]]:
     """Return a maker of workspaces; their databases are removed afterwards."""
     made: list[Path] = []
 
     def make(name: str = "workspace") -> Workspace:
-        path = tmp_path / name
-        lay_out(path)
-        probes = (path / "probes" / "bundled.jsonl").read_text("utf-8").splitlines()
-        kept = [
-            line for line in probes if '"marathon-plan"' in line or '"crawler-debug-ko"' in line
-        ]
-        (path / "probes" / "small.jsonl").write_text("\n".join(kept) + "\n", "utf-8")
-        (path / "experiments" / "small.toml").write_text(SMALL, "utf-8")
-        made.append(path)
-        return Workspace(path=path)
+        made.append(tmp_path / name)
+        return small_workspace(made[-1])
 
     yield make
     for path in made:

@@ -13,10 +13,10 @@ from tests.support.nights import made_run, recalled_below
 
 def test_two_nights_of_the_same_code_make_no_call_and_show_no_change(workspace: Workspace) -> None:
     """The first has nothing to compare with (3); two sessions can certify nothing (3 again)."""
-    first = workspace.run("nightly", "experiments/small.toml", "--json")
+    first = workspace.call("nightly", "experiments/small.toml", "--json")
     assert first.code == 3, first.err
     assert first.json["gate"]["reasons"] == ["no comparable earlier night in the history"]
-    second = workspace.run("nightly", "experiments/small.toml", "--cache", "replay-only", "--json")
+    second = workspace.call("nightly", "experiments/small.toml", "--cache", "replay-only", "--json")
     assert second.code == 3, second.err
     assert second.json["calls_made"] == 0
     compared = second.json["compared"]

@@ -6,12 +6,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Workspace, cells
+from tests.cli.conftest import Outcome, Workspace, cells, small_workspace
+from tests.support.databases import remove_database
 
 FILES = {
     "manifest.json",
@@ -24,11 +25,30 @@ FILES = {
 }
 
 
-def test_a_second_run_gives_the_same_cells_and_makes_no_call(workspace: Workspace) -> None:
-    """Equal inputs give equal tables; the ledger answers every call of the second run."""
-    first = workspace.run("run", "experiments/small.toml", "--json")
-    second = workspace.run("run", "experiments/small.toml", "--json")
-    assert (first.code, second.code) == (0, 0), first.err + second.err
+RUN = ("run", "experiments/small.toml", "--json")
+ALONE = (*RUN, "--jobs", "1")  # in this process: for what does not depend on how work is spread
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, Outcome]]:
+    """Run the small experiment once, as a process that spreads it over others."""
+    workspace = small_workspace(tmp_path_factory.mktemp("small") / "workspace")
+    first = workspace.run(*RUN)
+    assert first.code == 0, first.err
+    yield workspace, first
+    remove_database(workspace.path)
+
+
+def test_a_second_run_gives_the_same_cells_and_makes_no_call(
+    small: tuple[Workspace, Outcome],
+) -> None:
+    """Equal inputs give equal tables; the ledger answers every call of the second run.
+
+    The first was spread over processes, the second was not.
+    """
+    workspace, first = small
+    second = workspace.call(*ALONE)
+    assert second.code == 0, second.err
     assert first.json["calls_made"] > 100
     assert second.json["calls_made"] == 0
     assert second.json["calls"] == first.json["calls"]
@@ -37,37 +57,38 @@ def test_a_second_run_gives_the_same_cells_and_makes_no_call(workspace: Workspac
     assert {p.name for p in Path(first.json["path"]).iterdir()} >= FILES
 
 
-def test_replay_only_needs_every_call_in_the_ledger(workspace: Workspace) -> None:
+def test_replay_only_needs_every_call_in_the_ledger(
+    small: tuple[Workspace, Outcome], workspace: Workspace
+) -> None:
     """Without a ledger replay-only gives errors, not misses; with one it equals the run."""
-    empty = workspace.run("run", "experiments/small.toml", "--cache", "replay-only", "--json")
+    empty = workspace.call(*ALONE, "--cache", "replay-only")
     assert empty.json["outcomes"] == {"error": empty.json["cells"]}
-    full = workspace.run("run", "experiments/small.toml", "--json")
-    again = workspace.run("run", "experiments/small.toml", "--cache", "replay-only", "--json")
+    home, full = small
+    again = home.call(*ALONE, "--cache", "replay-only")
     assert cells(again.json["path"]) == cells(full.json["path"])
 
 
 @pytest.mark.parametrize("delay", [0.3, 1.2, 2.5])
 def test_a_killed_run_completes_with_the_same_table(
-    make_workspace: Callable[[str], Workspace], delay: float
+    small: tuple[Workspace, Outcome], workspace: Workspace, delay: float
 ) -> None:
     """kill -9 at any moment, the very first start of the database included, loses nothing."""
-    whole, cut = make_workspace("whole"), make_workspace("cut")
-    expected = whole.run("run", "experiments/small.toml", "--json")
-    running = cut.start("run", "experiments/small.toml", "--json")
+    _, expected = small
+    running = workspace.start(*RUN)
     time.sleep(delay)
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
-    finished = cut.run("run", "experiments/small.toml", "--json")
+    finished = workspace.call(*ALONE)
     assert finished.code == 0, finished.err
     assert cells(finished.json["path"]) == cells(expected.json["path"])
-    left = [p.name for p in (cut.path / "reports").iterdir() if p.name.startswith(".")]
+    left = [p.name for p in (workspace.path / "reports").iterdir() if p.name.startswith(".")]
     assert left == []
 
 
 def test_two_runs_at_once_do_not_disturb_each_other(workspace: Workspace) -> None:
     """Two processes share the database and the ledger and give the same table."""
-    other = workspace.start("run", "experiments/small.toml", "--json")
-    mine = workspace.run("run", "experiments/small.toml", "--json")
+    other = workspace.start(*RUN)
+    mine = workspace.run(*RUN)
     assert other.wait(timeout=120) == 0
     runs = [p for p in (workspace.path / "reports").iterdir() if (p / "manifest.json").is_file()]
     assert len(runs) == 2
@@ -78,30 +99,30 @@ def test_two_runs_at_once_do_not_disturb_each_other(workspace: Workspace) -> Non
 def test_a_workspace_path_with_spaces_works(make_workspace: Callable[[str], Workspace]) -> None:
     """The embedded server takes any path."""
     spaced = make_workspace("my work space")
-    done = spaced.run("run", "experiments/small.toml", "--sessions", "1", "--json")
+    done = spaced.call(*ALONE, "--sessions", "1")
     assert done.code == 0, done.err
     assert done.json["sessions"] == 1
 
 
 def test_a_call_limit_stops_cleanly_and_the_run_goes_on_later(workspace: Workspace) -> None:
     """The limit is a line and exit code 2; raising it makes only the remaining calls."""
-    stopped = workspace.run("run", "experiments/small.toml", "--max-calls", "40", "--json")
+    stopped = workspace.call(*ALONE, "--max-calls", "40")
     assert stopped.code == 2
     assert "max_calls must allow another call, got a limit of 40" in stopped.err
     assert len(stopped.err.splitlines()) == 1
-    whole = workspace.run("run", "experiments/small.toml", "--json")
+    whole = workspace.call(*ALONE)
     assert whole.code == 0
     assert whole.json["calls_made"] <= whole.json["calls"] - 30
 
 
 def test_a_report_repeats_the_run(workspace: Workspace) -> None:
     """`report` prints rows of the same run, by id, prefix or `latest`."""
-    done = workspace.run("run", "experiments/small.toml")
+    done = workspace.call("run", "experiments/small.toml", "--jobs", "1")
     assert done.code == 0, done.err
     first = done.out.splitlines()[0]
     assert first.startswith("Made with the offline model")
     assert all(len(line) <= 100 for line in done.out.splitlines() if "/" not in line)
-    rows = workspace.run("report", "latest", "--json")
+    rows = workspace.call("report", "latest", "--json")
     assert rows.code == 0
     assert {"arm", "bucket", "n", "sessions", "recall", "low", "high", "in_context"} <= set(
         rows.json
@@ -134,4 +155,4 @@ def test_an_interrupted_run_says_how_to_go_on(workspace: Workspace) -> None:
     _, said = running.communicate(timeout=60)
     assert running.returncode == 130, said
     assert said == "ctxeng: interrupted; run the same command again to go on\n"
-    assert workspace.run("run", "experiments/small.toml", "--json").code == 0
+    assert workspace.call(*ALONE).code == 0

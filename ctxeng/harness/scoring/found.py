@@ -34,8 +34,14 @@ class Places:
 
 
 def read_as(value: str, kind: str) -> Value:
-    """Return a value as its kind has it: 15.4 as an identifier is a version, not a number."""
-    return version_of(value) if kind == "identifier" and is_version(value) else value_of(value)
+    """Return a value as its kind has it: 15.4 and 0042 as identifiers are names, not numbers."""
+    named = kind == "identifier" and (is_version(value) or _pads(value))
+    return version_of(value) if named else value_of(value)
+
+
+def _pads(value: str) -> bool:
+    """Return whether a text is digits with a zero before them, which its value does not have."""
+    return len(value) > 1 and value.isdigit() and value.startswith("0")
 
 
 def places_in(

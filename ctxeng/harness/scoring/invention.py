@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from ctxeng.harness.scoring.moments import Moment, moments, same_moment
 from ctxeng.harness.scoring.quantities import Quantity, quantities, same_quantity, value_keys
@@ -22,7 +23,7 @@ _LISTED = re.compile(r"(?m)^[^\S\n]*(?:[-*•][^\S\n]*)?\d{1,2}[.)]\s")  # 1. in
 class Stated:
     """What a conversation states, read once: every number, date and the words themselves."""
 
-    numbers: Mapping[str, Sequence[Quantity]]  # by ``value_keys``
+    numbers: Mapping[Decimal, Sequence[Quantity]]  # by ``value_keys``
     dates: tuple[Moment, ...]
     words: str
 
@@ -31,7 +32,7 @@ class Stated:
         """Return what the messages of a conversation state; ``names`` are its speakers'."""
         numbers = (replace(q, start=0, end=0) for text in texts for q in quantities(text))
         dates = (replace(m, start=0, end=0) for text in texts for m in moments(text))
-        by_value: dict[str, list[Quantity]] = defaultdict(list)
+        by_value: dict[Decimal, list[Quantity]] = defaultdict(list)
         for number in dict.fromkeys(numbers):
             for key in value_keys(number):
                 by_value[key].append(number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from itertools import product
 
@@ -11,8 +12,8 @@ from ctxeng.harness.scoring.moments import moments
 from ctxeng.harness.scoring.numerals import in_digits
 from ctxeng.harness.scoring.text import Taken, normal
 
-_MULTIPLIERS = {"k": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9,
-                "hundred": 1e2, "thousand": 1e3}  # fmt: skip
+_MULTIPLIERS = {"k": 10**3, "m": 10**6, "mn": 10**6, "million": 10**6, "bn": 10**9,
+                "billion": 10**9, "hundred": 10**2, "thousand": 10**3}  # fmt: skip
 _UNITS = {
     "$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "us$": "usd", "ドル": "usd",
     "달러": "usd", "美元": "usd", "€": "eur", "eur": "eur", "euro": "eur", "euros": "eur",
@@ -45,13 +46,13 @@ _UNITS = {
     "ページ": "page", "章": "章", "泊": "泊", "倍": "倍", "pages": "page", "page": "page", "권": "冊",
     "마리": "匹", "잔": "杯", "장": "枚", "대": "台", "페이지": "page", "배": "倍",
 }  # fmt: skip
-# Units that measure the same thing, as multiples of one of them.
+# Units that measure the same thing, as whole multiples of the smallest of them.
 _SCALED = {
-    "ms": ("second", 1e-3), "minute": ("second", 60.0), "hour": ("second", 3600.0),
-    "day": ("second", 86400.0), "week": ("second", 604800.0), "year": ("month", 12.0),
-    "mm": ("metre", 1e-3), "cm": ("metre", 1e-2), "km": ("metre", 1e3), "inch": ("ft", 1 / 12),
-    "jin": ("g", 500.0), "mg": ("g", 1e-3), "kg": ("g", 1e3), "ml": ("litre", 1e-3), "kw": ("watt", 1e3),
-    "oz": ("lb", 1 / 16),
+    "second": ("ms", 1000), "minute": ("ms", 60_000), "hour": ("ms", 3_600_000),
+    "day": ("ms", 86_400_000), "week": ("ms", 604_800_000), "year": ("month", 12),
+    "cm": ("mm", 10), "metre": ("mm", 1000), "km": ("mm", 1_000_000), "ft": ("inch", 12),
+    "mg": ("mcg", 1000), "g": ("mcg", 10**6), "jin": ("mcg", 500 * 10**6), "kg": ("mcg", 10**9),
+    "litre": ("ml", 1000), "kw": ("watt", 1000), "lb": ("oz", 16),
 }  # fmt: skip
 _BEFORE = r"us\$|[$€£¥₩]|(?<![a-z])(?:usd|eur|gbp|jpy|krw|cny|rmb)"
 _AFTER = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
@@ -80,11 +81,11 @@ class Quantity:
             metres or five minutes, ``17日`` is seventeen days or the seventeenth.
     """
 
-    value: float
+    value: Decimal
     unit: str
     start: int
     end: int
-    others: tuple[tuple[float, str], ...] = ()
+    others: tuple[tuple[Decimal, str], ...] = ()
 
 
 @lru_cache(maxsize=20_000)
@@ -96,9 +97,9 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     shown = normal(text)
     written = in_digits(shown)
     dated = [t for t in moments(text) if t.is_numeric or t.month is not None]
-    found = [Quantity(t.year, "year", t.start, t.end) for t in dated if t.year is not None]
+    found = [Quantity(Decimal(t.year), "year", t.start, t.end) for t in dated if t.year is not None]
     days = (t for t in dated if t.day is not None and not t.is_numeric)
-    found += [Quantity(t.day or 0, "day of month", t.start, t.end) for t in days]
+    found += [Quantity(Decimal(t.day or 0), "day of month", t.start, t.end) for t in days]
     taken = Taken(shown)
     for t in dated:
         taken.take(t.start, t.end)
@@ -120,40 +121,45 @@ def only_quantity(text: str) -> Quantity | None:
 def same_quantity(a: Quantity, b: Quantity) -> bool:
     """Return whether two numbers agree in value, and in unit where both name one.
 
-    Units of one kind are converted: 90 minutes are 1.5 hours.
+    Values agree as they are written: 4155550123 is not 4155550124. Units of one kind are converted:
+    90 minutes are 1.5 hours.
     """
     ours = ((a.value, a.unit), *a.others)
     theirs = ((b.value, b.unit), *b.others)
     return any(_agree(mine, yours) for mine, yours in product(ours, theirs))
 
 
-def value_keys(number: Quantity) -> frozenset[str]:
+def value_keys(number: Quantity) -> frozenset[Decimal]:
     """Return keys of a number's readings: two numbers that agree have one in common."""
-    keys = set()
-    for value, unit in ((number.value, number.unit), *number.others):
-        keys.add(f"{value:.9g}")
-        keys.add(f"{value * _SCALED.get(unit, (unit, 1.0))[1]:.9g}")
-    return frozenset(keys)
+    read = ((number.value, number.unit), *number.others)
+    return frozenset(key for value, unit in read for key in (value, _scaled(value, unit)[0]))
 
 
-def _agree(a: tuple[float, str], b: tuple[float, str]) -> bool:
+def _agree(a: tuple[Decimal, str], b: tuple[Decimal, str]) -> bool:
     (x, unit), (y, other) = a, b
     if unit and other and unit != other:
-        unit, factor = _SCALED.get(unit, (unit, 1.0))
-        other, divisor = _SCALED.get(other, (other, 1.0))
-        if unit != other:
-            return False
-        x, y = x * factor, y * divisor
-    return abs(x - y) <= 1e-9 * max(1.0, abs(x))
+        (x, unit), (y, other) = _scaled(x, unit), _scaled(y, other)
+    return x == y and (unit == other or not unit or not other)
+
+
+def _scaled(value: Decimal, unit: str) -> tuple[Decimal, str]:
+    """Return an amount in the smallest unit of its sort."""
+    if unit not in _SCALED:
+        return value, unit
+    base, factor = _SCALED[unit]
+    return value * factor, base
 
 
 def _quantity(m: re.Match[str]) -> Quantity:
-    number = float(re.sub("[,' ]", "", m["digits"])) * (-1 if m["sign"] else 1)
-    number += 0.5 if m["half"] else 0.0
+    number = Decimal(re.sub("[,' ]", "", m["digits"]))
+    if m["half"]:
+        number += Decimal("0.5")
+    if m["sign"]:
+        number = number.copy_negate()
     before = m["before"] or ""
     unit = _UNITS[before] if before else _UNITS.get(m["after"] or "", "")
-    value = number * _MULTIPLIERS.get(m["scale"] or "", 1.0)
-    others: tuple[tuple[float, str], ...] = ()
+    value = number * _MULTIPLIERS[m["scale"]] if m["scale"] else number
+    others: tuple[tuple[Decimal, str], ...] = ()
     if m["scale"] == "m" and not unit:
         others = ((number, "metre"), (number, "minute"))
     elif m["after"] in ("キロ", "킬로", "kilo", "kilos"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 from ctxeng.harness.scoring.cues import is_negated
 from ctxeng.harness.scoring.matching import Found, Value
@@ -102,7 +103,7 @@ def _comparable(wanted: Quantity, found: Quantity) -> bool:
     if found.unit in ("year", "day of month") and wanted.unit != found.unit:
         return False
     return not wanted.unit or not found.unit or same_quantity(
-        Quantity(1.0, wanted.unit, 0, 0), Quantity(1.0, found.unit, 0, 0)
+        Quantity(Decimal(1), wanted.unit, 0, 0), Quantity(Decimal(1), found.unit, 0, 0)
     )  # fmt: skip
 
 

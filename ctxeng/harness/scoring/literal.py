@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ctxeng.harness.scoring import asides, cues, near_misses, rivals
+from ctxeng.harness.scoring import asides, cues, limits, near_misses, rivals
 from ctxeng.harness.scoring.abstention import abstains_in_part, is_abstention
 from ctxeng.harness.scoring.found import (
     Places,
@@ -21,7 +21,7 @@ from ctxeng.harness.scoring.found import (
     read_as,
     stale_places,
 )
-from ctxeng.harness.scoring.matching import Value, value_of
+from ctxeng.harness.scoring.matching import Found, Value, value_of
 from ctxeng.harness.scoring.text import content_words, normal, word_sizes
 
 Verdict = Literal["pass", "fail", "ambiguous"]
@@ -29,7 +29,7 @@ Verdict = Literal["pass", "fail", "ambiguous"]
 VERBOSE_WORDS = 90
 # A probe's value is said in its evidence alone, so that a sentence quoted with it is the statement:
 # whom and what else that names takes nothing back. Who said it is a name, said in many places.
-OF_ANOTHER = ("other_value_beside", "other_person_beside", "change_after_value")
+OF_ANOTHER = ("other_value_beside", "other_person_beside", "change_after_value", "limited")
 MAY_DENY = ("rejection", "constraint", "wording")  # a right answer may itself say "not"
 _NO_WORDS = ".!?…-"
 
@@ -213,6 +213,7 @@ def _beside(text: str, asked: Asked, found: Places) -> str | None:
         ),
         "denied_again": lambda: any(asides.is_denied_again(shown, p) for p in places),
         "permitted": lambda: not denied and any(asides.is_permitted(shown, p) for p in places),
+        "limited": lambda: _is_limited(text, values, met, asked),
         "other_value_beside": lambda: rivals.other_value(values, text, asked.known),
         "other_person_beside": lambda: rivals.other_person(
             text, asked.question, asked.known, places
@@ -232,6 +233,20 @@ def _beside(text: str, asked: Asked, found: Places) -> str | None:
     }
     told = OF_ANOTHER if asked.extract and asked.kind != "speaker" else ()
     return next((rule for rule, holds in doubts.items() if rule not in told and holds()), None)
+
+
+def _is_limited(
+    text: str, values: Sequence[Value], met: Sequence[Sequence[Found]], asked: Asked
+) -> bool:
+    """Return whether words beside a number or a date make it another one."""
+    shown = normal(text)
+    return any(
+        limits.is_limited(shown, place, asked.own)
+        or limits.is_other_amount(text, value, place, asked.question)
+        for value, group in zip(values, met, strict=True)
+        for place in group
+        if value.type in ("number", "date") or any(c.isdigit() for c in value.text)
+    )
 
 
 def _not_met(

@@ -44,7 +44,17 @@ _UNITS = {
     "岁": "age", "px": "px", "pt": "pt", "w": "watt", "kw": "kw", "v": "volt", "달": "month",
     "つ": "piece", "本": "本", "枚": "枚", "台": "台", "冊": "冊", "匹": "匹", "杯": "杯", "件": "件",
     "ページ": "page", "章": "章", "泊": "泊", "倍": "倍", "pages": "page", "page": "page", "권": "冊",
-    "마리": "匹", "잔": "杯", "장": "枚", "대": "台", "페이지": "page", "배": "倍",
+    "mcg": "mcg", "μg": "mcg", "ug": "mcg", "‰": "permille", "percentage points": "points",
+    "kib": "kib", "mib": "mib", "gib": "gib", "tib": "tib", "celsius": "celsius",
+    "degrees celsius": "celsius", "degrees c": "celsius", "fahrenheit": "fahrenheit",
+    "degrees fahrenheit": "fahrenheit", "degrees f": "fahrenheit", "us dollars": "usd",
+    "dólares": "usd", "dolares": "usd", "dólar": "usd", "libras": "gbp", "cad": "cad", "c$": "cad",
+    "ca$": "cad", "aud": "aud", "a$": "aud", "au$": "aud", "nzd": "nzd", "nz$": "nzd", "hkd": "hkd",
+    "hk$": "hkd", "sgd": "sgd", "s$": "sgd", "chf": "chf", "inr": "inr", "₹": "inr", "mxn": "mxn",
+    "brl": "brl", "r$": "brl", "sek": "sek", "nok": "nok", "dkk": "dkk", "pesos": "peso",
+    "マイクログラム": "mcg", "마이크로그램": "mcg", "微克": "mcg", "毫克": "mg", "ミリグラム": "mg", "밀리그램": "mg",
+    "horas": "hour", "hora": "hour", "minutos": "minute", "días": "day", "dias": "day", "semanas": "week",
+    "meses": "month", "años": "year", "마리": "匹", "잔": "杯", "장": "枚", "대": "台", "페이지": "page", "배": "倍",
 }  # fmt: skip
 # Units that measure the same thing, as whole multiples of the smallest of them.
 _SCALED = {
@@ -54,7 +64,11 @@ _SCALED = {
     "mg": ("mcg", 1000), "g": ("mcg", 10**6), "jin": ("mcg", 500 * 10**6), "kg": ("mcg", 10**9),
     "litre": ("ml", 1000), "kw": ("watt", 1000), "lb": ("oz", 16),
 }  # fmt: skip
-_BEFORE = r"us\$|[$€£¥₩]|(?<![a-z])(?:usd|eur|gbp|jpy|krw|cny|rmb)"
+_BEFORE = (
+    r"(?<![a-z])(?:us|ca?|au?|nz|hk|s|r)\$|[$€£¥₩₹]"
+    r"|(?<![a-z])(?:usd|eur|gbp|jpy|krw|cny|rmb|cad|aud|nzd|hkd|sgd|chf|inr|mxn|brl|sek|nok|dkk)"
+)
+_SIGN = r"(?<![a-z0-9_)])-|(?<!\d )\b(?:minus|menos)\s(?=\d)|(?:マイナス|氷点下|零下|영하|마이너스)\s?(?=\d)"
 _AFTER = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
 _SCALES = "|".join(sorted(map(re.escape, _MULTIPLIERS), key=len, reverse=True))
 # Thousands: 1,850 and 1'850; 1,00,000 as written in India.
@@ -65,7 +79,7 @@ _DIGITS = (
 # Not a number: a piece of a version (2.3.1), of a hash (4f9c2e), a month (3月) or a quarter (3분기).
 _NOT_WITHIN = r"(?!\d|[.]\d|(?!x\d|m[23](?![a-z0-9]))[a-z]+\d|\s?(?:[月월]|분기))"
 _QUANTITY = re.compile(
-    rf"(?:(?P<before>{_BEFORE})\s?)?(?<![a-z0-9_.])(?P<sign>(?<![a-z0-9_)])-)?(?P<digits>{_DIGITS}){_NOT_WITHIN}"
+    rf"(?:(?P<debt>(?<![a-z0-9_)])-)?(?P<before>{_BEFORE})\s?)?(?<![a-z0-9_.])(?P<sign>{_SIGN})?(?P<digits>{_DIGITS}){_NOT_WITHIN}"
     rf"(?:\s?(?P<scale>{_SCALES})(?![a-z]))?"
     rf"(?:\s?-?(?P<after>{_AFTER})(?![a-z])(?P<half>半|\s?반(?![가-힣]{{2}}))?)?"
 )
@@ -142,6 +156,17 @@ def _agree(a: tuple[Decimal, str], b: tuple[Decimal, str]) -> bool:
     return x == y and (unit == other or not unit or not other)
 
 
+def are_of_one_sort(unit: str, other: str) -> bool:
+    """Return whether two different units measure the same thing: hours and minutes."""
+    sorts = {_SCALED.get(one, (one, 1))[0] for one in (unit, other)}
+    return unit != other and len(sorts) == 1
+
+
+def names_unit(word: str) -> bool:
+    """Return whether a word in normal form is a unit's name or sign."""
+    return word in _UNITS
+
+
 def _scaled(value: Decimal, unit: str) -> tuple[Decimal, str]:
     """Return an amount in the smallest unit of its sort."""
     if unit not in _SCALED:
@@ -154,7 +179,7 @@ def _quantity(m: re.Match[str]) -> Quantity:
     number = Decimal(re.sub("[,' ]", "", m["digits"]))
     if m["half"]:
         number += Decimal("0.5")
-    if m["sign"]:
+    if m["sign"] or m["debt"]:
         number = number.copy_negate()
     before = m["before"] or ""
     unit = _UNITS[before] if before else _UNITS.get(m["after"] or "", "")

@@ -60,7 +60,9 @@ _EASTERN_DENIAL = re.compile(
     r"ません|ない(?!と|で?し?ょ)|なかった|以外|嫌い|苦手|なし(?:で|に|$)|抜き|除(?:い|き|く|外)|やめ"
     r"|(?:^|[\s은는을를도이가])안 |못 ?하|않"
     r"|없(?:이|습|어|다|었)|빼고|빼기|빼는|뺐|싫|제외|말고|외에"
-    r"|被否|以外|之外|除外|不(?!错|仅|但|过|只|同|久|论|管)|没(?!问题)"
+    r"|(?<![a-z])ng(?![a-z])|だめ|ダメ|駄目|禁止|厳禁|論外|無理(?!な|せ|し)|避け"
+    r"|외면|피하|피해|피했|만 아니"
+    r"|避免|禁用|弃用|被否|以外|之外|除外|不(?!错|仅|但|过|只|同|久|论|管)|没(?!问题)"
 )
 _BEFORE_DENIAL = re.compile(
     r"\b(?:avoid|skip|ban|forbid|exclud|omit|prohibit|dislik|hat|refus|declin|lack)(?:e[ds]?|s"
@@ -68,7 +70,13 @@ _BEFORE_DENIAL = re.compile(
     r"|\b(?:far from|hardly|nothing like|unlike|nowhere near|stay away|steer clear|other than"
     r"|all but"
     r"|tired of|fed up|stopped|quit|gave up|given up|left out|cannot stand|can't stand|used to)\b"
-    r"|(?:不|没|没有|别|除了|除|放弃了?|拒绝了?|取消了?|否决了?|讨厌)[^，。；、]{0,4}$"
+    r"|\b(?:cancel|abandon|reject|drop|scrap|remov|delet|ditch|veto|discard)(?:s|e[ds]?|led|ped|l?ing"
+    r"|ping)?\b"
+    r"|(?:不|没|没有|未|避免|别|除了|除|放弃了?|拒绝了?|取消了?|否决了?|讨厌)[^，。；、]{0,4}$"
+)
+_TOO_MUCH = re.compile(
+    r"^[ \w]{0,12}\b(?:is|was|are|were|looks?|looked|felt|feels?|seems?|seemed|would be) "
+    r"(?:far |way |much |a bit |a little |just )?too [a-z]+"
 )
 _DENIED_AGAIN = re.compile(r"지 ?(?:말|마|않|못)|(?:な)?くはな|ないわけ|ないことは")
 _PERMITTED = re.compile(
@@ -111,6 +119,7 @@ def is_taken_back(shown: str, place: Found, question: str) -> bool:
 
     return bool(
         _TAKEN_BACK.search(after)
+        or _TOO_MUCH.search(rest)
         or any(map(denied, _EASTERN_DENIAL.finditer(rest)))
         or any(map(denied, _BEFORE_DENIAL.finditer(clause)))
         or re.search(r"\b(?:certainly|definitely|absolutely|surely|of course) not\b", before)

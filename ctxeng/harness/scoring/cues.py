@@ -20,7 +20,7 @@ _DENIAL = re.compile(
 )
 # Denials that are over before the value begins: "not A but B", "from A to B", "AではなくB".
 _CONTRASTED = re.compile(
-    r"\bnot\b.{1,40}?,? but\b|\b(?:changed|moved|switched|went|up|down) from\b.{1,40}? to\b"
+    r"\bnot\b.{1,40}?,? but\b|\bno\b.{1,40}?,? sino\b|\b(?:changed|moved|switched|went|up|down) from\b.{1,40}? to\b"
     r"|\b(?:used to be|was|were|originally|previously|formerly"
     r"|initially)\b.{1,40}?,? (?:but )?(?:it(?:'s| is) |is )?now\b"
     r"|^no,|[^、。]{1,24}(?:では|じゃ)なく(?:て)?、?|[^,.]{1,24}(?:이|가) 아니[라고],?|[^,.]{1,24} ?(?:말고"
@@ -49,17 +49,19 @@ _HEDGE = re.compile(
     r"|seems?|apparently|"
     r"presumably|likely|supposedly|i assume|my guess|not certain|not entirely|can't be sure"
     r"|hard to say|"
-    r"might have been|may have been|could have been|may be)\b"
+    r"might have been|may have been|could have been|may be"
+    r"|quiz[aá]s?|tal vez|a lo mejor|puede (?:que|ser)|podr[ií]a ser|posiblemente|probablemente|creo"
+    r"|supongo|me parece|parece que|seguramente|no estoy segur[oa]|si (?:mal )?no recuerdo)\b"
     r"|たぶん|おそらく|恐らく|多分|かもしれ|か、?または|と思い|と思う|はずです|(?<!どう)(?<!いかが)でしょう|だろう|気がし|らしい|ようです|確か、?"
     r"|아마(?!존|추어|씨)|일지도|인지(?!도)|것 같|듯(?:합|해|하)|[일할] 거예요|[일할] ?걸요|추측|생각(?:해|합|됩)"
     r"|可能|也许|大概|或者|或许|好像|似乎|应该是|我猜|估计|大约|说不定|不确定",
 )
 # The value is offered beside another: "A or B", "AかB", "A 또는 B".
 _OR_AFTER = re.compile(
-    r"^\W{0,3}or\b|^か(?![らつ])、?(?=\w)|^、?(?:または|もしくは|あるいは)|^(?:이나|나|거나) |^ ?(?:또는|혹은|아니면)"
+    r"^\W{0,3}or\b|^,? [ou] (?!sea\b)|^か(?![らつ])、?(?=\w)|^、?(?:または|もしくは|あるいは)|^(?:이나|나|거나) |^ ?(?:또는|혹은|아니면)"
 )
 _OR_BEFORE = re.compile(
-    r"\bor\W{1,3}$|(?:か、?|または|もしくは|あるいは)$|(?:이나|나|또는|혹은|아니면) $"
+    r"\bor\W{1,3}$|\b[ou] (?:el |la |un |una )?$|(?:か、?|または|もしくは|あるいは)$|(?:이나|나|또는|혹은|아니면) $"
 )
 
 _BEFORE, _AFTER = 48, 40

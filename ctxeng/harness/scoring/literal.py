@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ctxeng.harness.scoring import asides, cues, limits, near_misses, rivals
+from ctxeng.harness.scoring import asides, cues, limits, near_misses, neighbours, rivals, spanish
 from ctxeng.harness.scoring.abstention import abstains_in_part, is_abstention
 from ctxeng.harness.scoring.found import (
     Places,
@@ -211,6 +211,12 @@ def _beside(text: str, asked: Asked, found: Places) -> str | None:
         "taken_back": lambda: (
             denied and any(asides.is_taken_back(shown, p, asked.question) for p in places)
         ),
+        "denied_in_spanish": lambda: (
+            denied
+            and not spanish.denies(asked.own)
+            and any(spanish.is_denied(shown, p) for p in places)
+        ),
+        "longer_word": lambda: _belongs_elsewhere(text, values, met, asked),
         "denied_again": lambda: any(asides.is_denied_again(shown, p) for p in places),
         "permitted": lambda: not denied and any(asides.is_permitted(shown, p) for p in places),
         "limited": lambda: _is_limited(text, values, met, asked),
@@ -249,6 +255,18 @@ def _is_limited(
     )
 
 
+def _belongs_elsewhere(
+    text: str, values: Sequence[Value], met: Sequence[Sequence[Found]], asked: Asked
+) -> bool:
+    """Return whether a value is a part of a longer word or name, or is named for its relation."""
+    return any(
+        neighbours.is_part_of_longer(text, value, place, asked.question)
+        or neighbours.is_someone_elses(text, asked.kind, place, asked.question)
+        for value, group in zip(values, met, strict=True)
+        for place in group
+    )
+
+
 def _not_met(
     text: str,
     missing: Sequence[Sequence[str]],
@@ -279,8 +297,12 @@ def _plainly_missing(text: str, values: Sequence[Value], asked: Asked) -> str | 
         "no_number": lambda: not may_count and near_misses.counts_nothing(values, text),
     }
     rule = next((rule for rule, holds in plainly.items() if holds()), None)
+    if rule == "no_number" and near_misses.is_spelled_in_spanish(values, text):
+        return None
     if rule or may_count or near_misses.is_spelled_apart(values, text):
         return rule
+    if near_misses.is_spelled_in_spanish(values, text):
+        return None
     shares = near_misses.shares_words(values, said)
     if all(v.type in ("number", "date", "identifier") for v in values):
         open_date = shares and any(v.type == "date" for v in values)

@@ -21,6 +21,7 @@ _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")  # T-shirt, well-being: word
 _STYLED = re.compile(
     r"(?=.*[^\W\d_])[^\W_]+(?:[_-][^\W_]+)*"
 )  # one that has a case style to differ in
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*")  # of a command: --cache
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
 
 # A letter or digit that would make the value part of a longer word. Kana, Han and Hangul do not:
@@ -63,7 +64,8 @@ def value_of(text: str) -> Value:
         return Value(text, shown, "number", quantity=quantity)
     bare = text.strip()
     one_word = " " not in bare and not is_spaceless(bare)
-    if one_word and _IDENTIFIER.fullmatch(bare) and not _COMPOUND.fullmatch(bare):
+    named = _IDENTIFIER.fullmatch(bare) or _OPTION.fullmatch(bare)
+    if one_word and named and not _COMPOUND.fullmatch(bare):
         return Value(text, shown, "identifier")
     return Value(text, _ARTICLE.sub("", shown).rstrip(_ENDING) or shown, "text")
 
@@ -188,12 +190,17 @@ def _named(shown: str) -> _Bordered:
 def _not_after(shown: str) -> str:
     if shown[0] == "#":
         return ""
+    if "@" in shown[1:]:  # what stands before a point or a plus is a part of the address
+        return rf"(?<!{_NAME})(?<!{_NAME}[-.+%])"
+    if shown[0] == "/":  # ~/etc and ../etc are other places than /etc
+        return rf"(?<!{_NAME})(?<!{_NAME}-)(?<![~.$}}])"
     inside = r"(?<!\d\.)" if shown[0].isdigit() else r"(?<!-)" if shown[0] == "-" else ""
     return rf"(?<!{_NAME})(?<!{_NAME}-)" + inside
 
 
 def _not_before(shown: str) -> str:
     joints = "-" + "".join(joint for joint in "./" if joint in shown)
+    joints += "?#&=" if "://" in shown else ""
     return rf"(?!{_NAME}|[{joints}]{_NAME})"
 
 

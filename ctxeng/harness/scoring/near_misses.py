@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
-from ctxeng.harness.scoring.matching import Value
+from ctxeng.harness.scoring.matching import Value, find, value_of
 from ctxeng.harness.scoring.quantities import quantities
 from ctxeng.harness.scoring.text import content_words, is_spaceless, normal, word_sizes
 
 SHORTEST_JOINED = 4
 _HAN = re.compile("[一-龥]")
+_ACCENT = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
+# 1.500 and 1.500.000,25 and 2,5: a point between thousands, a comma before decimals.
+_CONTINENTAL = re.compile(
+    r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d{1,2})?|\d+,\d{1,2})(?![\d]|[.,]\d)"
+)
 PARAPHRASE_WORDS = 4
 WORDS_FOR_A_WORD, WORDS_MORE, PAIR = 2, 5, 0.5
 _COUNT = re.compile(r"\D{0,3}\d[\d,.]*\s?\w{0,6}")
@@ -24,6 +30,30 @@ _QUESTION = re.compile(
 _SENTENCE = re.compile(r"[!?。]|\.(?=\s)")
 # Kinds whose values are named as they are.
 NAMED_KINDS = ("identifier", "number", "date", "list", "order")
+
+
+def is_spelled_in_spanish(values: Sequence[Value], text: str) -> bool:
+    """Return whether a text holds a value but for accents, or for figures written as in Spain."""
+    shown, spanish = _unaccented(normal(text)), _CONTINENTAL.sub(_anglicised, normal(text))
+    return any(
+        (value.type == "text" and find(value_of(_unaccented(value.text)), shown))
+        or (spanish != normal(text) and find(value, spanish))
+        or (
+            (read := _CONTINENTAL.sub(_anglicised, value.shown)) != value.shown
+            and find(value_of(read), spanish)
+        )
+        for value in values
+    )
+
+
+def _anglicised(m: re.Match[str]) -> str:
+    return m[0].replace(".", "").replace(",", ".")
+
+
+def _unaccented(text: str) -> str:
+    """Return a text without the accents of Latin letters."""
+    apart = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", _ACCENT.sub("", apart))
 
 
 def is_spelled_apart(values: Sequence[Value], text: str) -> bool:

@@ -111,3 +111,129 @@ def test_the_plain_amount_still_passes(expect: str, answer: str) -> None:
 def test_presence_asks_for_the_words_alone(expect: str, text: str) -> None:
     """A value stands in a prompt whatever is said of it."""
     assert values_present([[expect]], [text])
+
+
+SPANISH = [
+    "sin azul",
+    "nada de azul",
+    "azul jamás",
+    "jamás azul",
+    "azul tampoco",
+    "ni azul ni verde",
+    "todo menos azul",
+    "todo excepto azul",
+    "odia el azul",
+    "hay que evitar el azul",
+    "rechazó el azul",
+    "el azul queda descartado",
+    "antes era azul",
+    "ya no es azul",
+    "azul o verde",
+    "quizás azul",
+]
+
+
+@pytest.mark.parametrize("answer", SPANISH)
+def test_what_is_denied_in_spanish_is_no_pass(answer: str) -> None:
+    """Denial, doubt and choice in Spanish are heard; a plain assertion passes."""
+    assert said("preference", "azul", answer) != "pass"
+    assert said("preference", "azul", f"Dijo que {answer}.") != "pass"
+
+
+@pytest.mark.parametrize(
+    ("expect", "answer"),
+    [
+        ("azul", "Es azul."),
+        ("azul", "Prefiere el azul marino."),
+        ("sin azúcar", "Lo quiere sin azúcar."),
+        ("azul", "No es verde sino azul."),
+        ("blue", "It is quite blue, the door she negotiated for."),
+        ("1500 €", "1500 euros"),
+    ],
+)
+def test_a_plain_spanish_answer_passes(expect: str, answer: str) -> None:
+    """Words of another kind beside the value deny nothing."""
+    assert said("preference", expect, answer) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("expect", "answer"),
+    [
+        ("1500 €", "1.500 euros"),
+        ("2.5 kg", "2,5 kg"),
+        ("2,5 kg", "2.5 kg"),
+        ("1.500 €", "1500 euros"),
+        ("Málaga", "Malaga"),
+        ("Malaga", "Málaga"),
+    ],
+)
+def test_spanish_spelling_is_no_plain_miss(expect: str, answer: str) -> None:
+    """A decimal comma, a thousands point and a left out accent are for the judge."""
+    assert said("other", expect, answer) == "ambiguous"
+
+
+def test_a_thousands_point_is_no_other_currency() -> None:
+    """1.500 dollars are not 1.500 euros."""
+    assert said("number", "1.500 €", "1.500 dólares") == "fail"
+    assert said("number", "1500 €", "1.600 euros") == "fail"
+
+
+JOINED = [
+    ("other", "Ana", "la hermana de Ana"),
+    ("speaker", "Ana", "Luis se lo dijo a Ana"),
+    ("speaker", "Anna", "Anna's brother"),
+    ("other", "Anna", "It was Anna's brother."),
+    ("speaker", "田中さん", "田中さんの上司です"),
+    ("speaker", "李华", "李华的哥哥"),
+    ("speaker", "민수", "민수의 동생"),
+    ("speaker", "민수", "민수 동생이요"),
+    ("identifier", "a.b@x.com", "c.a.b@x.com"),
+    ("identifier", "--cache", "--cache-dir"),
+    ("identifier", "/etc/nginx", "~/etc/nginx"),
+    ("identifier", "https://x.com/a", "https://x.com/a?b=1"),
+    ("preference", "blue", "non-blue"),
+    ("preference", "blue", "blue-less"),
+    ("preference", "blue", "She cancelled the blue."),
+    ("preference", "blue", "The blue is too dark for her."),
+    ("other", "York", "New York"),
+    ("other", "京都", "東京都"),
+    ("other", "京都", "東京都です"),
+    ("preference", "青", "青山です"),
+    ("preference", "青", "青は絶対にNG"),
+    ("preference", "蓝色", "未采用蓝色"),
+    ("preference", "蓝色", "我们最终未采用蓝色。"),
+    ("preference", "파란색", "파란색만 아니면 됩니다"),
+    ("decision", "PostgreSQL", "PostgreSQLを避ける"),
+]
+
+
+@pytest.mark.parametrize(("kind", "expect", "answer"), JOINED)
+def test_a_part_of_a_longer_name_or_a_denied_word_is_no_pass(
+    kind: str, expect: str, answer: str
+) -> None:
+    """Someone's brother, a longer address or option, New York, and denials by single words."""
+    assert said(kind, expect, answer, "Who or what was it?") != "pass"
+
+
+@pytest.mark.parametrize(
+    ("kind", "expect", "answer"),
+    [
+        ("speaker", "Anna", "It was Anna."),
+        ("speaker", "田中さん", "田中さんです。"),
+        ("speaker", "민수", "민수가 말했어요."),
+        ("speaker", "李华", "是李华说的。"),
+        ("speaker", "Ana", "Lo dijo Ana."),
+        ("identifier", "a.b@x.com", "Write to a.b@x.com."),
+        ("identifier", "--cache", "Use --cache here."),
+        ("identifier", "/etc/nginx", "It is in /etc/nginx."),
+        ("identifier", "https://x.com/a", "It is https://x.com/a."),
+        ("other", "York", "She lives in York."),
+        ("other", "京都", "京都駅です。"),
+        ("preference", "青", "青色です。"),
+        ("preference", "蓝色", "我们选了蓝色。"),
+        ("preference", "blue", "She picked the blue one."),
+    ],
+)
+def test_the_plain_name_still_passes(kind: str, expect: str, answer: str) -> None:
+    """What only follows the value makes it no other."""
+    assert said(kind, expect, answer, "Who or what was it?") == "pass"

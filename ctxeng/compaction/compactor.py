@@ -79,6 +79,7 @@ class Compactor:
             replicate=replicate,
             window_tokens=window_tokens,
             cutter=cutter,
+            check=self._check,
         )
 
     async def run_due(
@@ -91,7 +92,8 @@ class Compactor:
             attempt: how often this has failed before; a model is asked anew in each attempt.
 
         Each kind goes on until nothing is due or something fails; every step makes progress or
-        ends the loop. A lost race reads the new state and looks again.
+        ends the loop. A lost race reads the new state and looks again. Marked ``keep_raw``
+        meanwhile: nothing more is sent to a model or stored.
 
         Raises:
             LimitReached: the client's limit on calls or money; nothing half-done is left.
@@ -100,13 +102,12 @@ class Compactor:
         if not (self._settings.compacts and steps):
             return CompactionReport(skipped="no compaction in this strategy")
         state = await self._reader.load(conversation_id)
-        if state.conversation.keep_raw:
-            return CompactionReport(skipped="keep_raw")
         written: list[Artifact] = []
         failures: list[CompactionFailure] = []
         for kind, step in steps:
             state = await self._drain(kind, step, state, written, failures)
-        return CompactionReport(written=tuple(written), failures=tuple(failures))
+        skipped = "keep_raw" if state.conversation.keep_raw else ""
+        return CompactionReport(written=tuple(written), failures=tuple(failures), skipped=skipped)
 
     async def reprocess(
         self, conversation_id: str, is_outdated: reprocess.Outdated, *, attempt: int = 0
@@ -154,6 +155,11 @@ class Compactor:
             steps.append(("memory", lambda s: memory.step(store, s, tools, self._distiller)))
         return steps
 
+    async def _check(self, state: State) -> None:
+        await self._store.check_unedited(
+            state.conversation_id, read_at_stamp=state.conversation.stamp
+        )
+
     def _attempt(self, attempt: int) -> Tools:
         replicate = self._tools.replicate + attempt * REPLICATES_APART
         return replace(self._tools, replicate=replicate)
@@ -167,7 +173,7 @@ class Compactor:
         failures: list[CompactionFailure],
     ) -> State:
         races = 0
-        while True:
+        while not state.conversation.keep_raw:
             try:
                 artifact = await step(state)
             except Conflict:
@@ -189,6 +195,7 @@ class Compactor:
                 return state
             written.append(artifact)
             state = await self._reader.load(state.conversation_id)
+        return state
 
 
 def _failure(kind: ArtifactKind, error: CompactionFailed | ModelError) -> CompactionFailure:

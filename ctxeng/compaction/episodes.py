@@ -84,6 +84,7 @@ async def _chosen(state: State, tools: Tools) -> int | None:
     reach = reach_of(start, settings)
     if state.old_until < reach:
         return None
+    await tools.check(state)
     last = await tools.cutter.end_of_episode(
         state.messages[start:reach],
         settings,

@@ -77,6 +77,7 @@ async def write(
     episodes: Sequence[Artifact],
 ) -> Artifact:
     """Return the next snapshot: the previous one with episodes folded in; nothing is stored."""
+    await tools.check(state)
     answer = await distiller.distil(
         DistillTask(
             previous=previous.items if previous is not None else (),

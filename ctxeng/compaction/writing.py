@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,9 +21,18 @@ CUT_MARK = " […cut…] "
 SHORTEST_CUT = 200  # characters: shorter messages are not what makes an input too long
 
 
+async def _unwatched(_: State) -> None:
+    """Check nothing: nobody else changes the conversation."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What writing an artifact needs."""
+    """What writing an artifact needs.
+
+    Args:
+        check: awaited before every call of a model; raises Conflict where the state that is about
+            to be sent must not be compacted any more: edited, redacted, deleted, to be kept raw.
+    """
 
     settings: StrategySettings
     summariser: Summariser
@@ -31,6 +40,7 @@ class Tools:
     replicate: int = 0
     window_tokens: int = 150_000
     cutter: Cutter | None = None
+    check: Callable[[State], Awaitable[None]] = _unwatched
 
 
 async def write_summary(
@@ -49,12 +59,13 @@ async def write_summary(
 
     Raises:
         CompactionFailed: a guard refused the summary.
+        Conflict: the state is not to be compacted any more.
         ModelError: the call failed.
     """
     task = replace(task, replicate=tools.replicate, conversation_id=state.conversation_id)
     if not tools.summariser.lossless:  # the product's own instructions are no part of the talk
         task = replace(task, messages=tuple(m for m in task.messages if m.role != "system"))
-    summary, meta = await _guarded(tools, task)
+    summary, meta = await _guarded(state, tools, task)
     from_seq, to_seq = task.core_from_seq, task.core_to_seq
     return Artifact(
         artifact_id=f"{state.conversation_id}/{kind}/{level}/{from_seq}-{to_seq}/v{version}",
@@ -77,10 +88,10 @@ async def write_summary(
     )
 
 
-async def _guarded(tools: Tools, task: SummaryTask) -> tuple[Summary, dict[str, Any]]:
+async def _guarded(state: State, tools: Tools, task: SummaryTask) -> tuple[Summary, dict[str, Any]]:
     source = "\n".join([task.previous or "", *task.parts, *(m.text for m in task.messages)])
     if tools.summariser.lossless:
-        return await tools.summariser.summarise(task), {}
+        return await _asked(state, tools, task), {}
     if not source.strip():
         return _no_words(tools), {}
     task, cut = _within_window(task, tools)
@@ -89,17 +100,22 @@ async def _guarded(tools: Tools, task: SummaryTask) -> tuple[Summary, dict[str, 
         raise CompactionFailed(
             "input_too_long", f"{given} tokens, the summariser takes {tools.window_tokens}"
         )
-    summary = await tools.summariser.summarise(task)
+    summary = await _asked(state, tools, task)
     meta: dict[str, Any] = {"input_tokens": given, "call": summary.call_key}
     if cut:
         meta["cut_messages"] = cut
     if drifted(summary.text, [source]):
-        again = await tools.summariser.summarise(replace(task, replicate=task.replicate + 1000))
+        again = await _asked(state, tools, replace(task, replicate=task.replicate + 1000))
         meta["language_drift"] = 1 if not drifted(again.text, [source]) else 2
         summary = again if meta["language_drift"] == 1 else summary
     room = max(task.target_tokens * 2, SHORT_INPUT_TOKENS)
     check_summary(summary.text, source, counter=tools.counter, room_tokens=room)
     return summary, meta
+
+
+async def _asked(state: State, tools: Tools, task: SummaryTask) -> Summary:
+    await tools.check(state)
+    return await tools.summariser.summarise(task)
 
 
 def _within_window(task: SummaryTask, tools: Tools) -> tuple[SummaryTask, int]:

@@ -10,6 +10,7 @@ from ctxeng.core.protocols import Vectors
 from ctxeng.store import artifacts as artifact_queries
 from ctxeng.store import memories
 from ctxeng.store.connected import Connected
+from ctxeng.store.messages import check_unedited
 
 
 class Artifacts(Connected):
@@ -84,6 +85,11 @@ class Artifacts(Connected):
             await artifact_queries.insert_generation(
                 connection, artifacts, read_at_stamp=read_at_stamp
             )
+
+    async def check_unedited(self, conversation_id: str, *, read_at_stamp: int) -> None:
+        """Raise Conflict where an artifact made of what was read then would lose the race."""
+        async with self._transaction() as connection:
+            await check_unedited(connection, conversation_id, read_at_stamp)
 
     async def makers(self) -> list[artifact_queries.Maker]:
         """Return by whom the current artifacts of every conversation were made."""

@@ -204,13 +204,15 @@ class Conversations(Connected):
         """Mark a conversation whose exact wording matters: it is not compacted any more.
 
         What was written before stays on record, and prompts do not use it while the mark stands.
+        What is being written just now loses the race, as against an edit.
         """
         async with self._transaction() as connection:
             await message_queries.check_unedited(connection, conversation_id, None)
             await connection.execute(
-                "UPDATE conversations SET keep_raw = %s, stamp = stamp + 1 "
-                "WHERE conversation_id = %s",
-                (keep_raw, conversation_id),
+                "UPDATE conversations SET keep_raw = %(marked)s, stamp = stamp + 1, "
+                "edited_stamp = CASE WHEN %(marked)s THEN stamp + 1 ELSE edited_stamp END "
+                "WHERE conversation_id = %(id)s",
+                {"marked": keep_raw, "id": conversation_id},
             )
             await self._enqueue(connection, conversation_id)
 

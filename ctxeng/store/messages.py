@@ -219,7 +219,8 @@ async def check_unedited(
 
     Raises:
         StoreError: there is no such conversation.
-        Conflict: a message was edited or redacted after ``read_at_stamp``, or all were deleted.
+        Conflict: after ``read_at_stamp`` a message was edited or redacted, all were deleted, or the
+            conversation was marked to be kept raw.
     """
     cursor = await connection.execute(
         "SELECT edited_stamp FROM conversations WHERE conversation_id = %s FOR NO KEY UPDATE",

@@ -38,7 +38,7 @@ def verify(
         text = f"{finding['rule']}: {finding['where']} ({finding['detail']})"
         sys.stdout.write((orjson.dumps(finding).decode() if as_json else printable(text)) + "\n")
     if not as_json:
-        typer.echo(f"{len(found)} findings")
+        typer.echo(f"{len(found)} findings\n{_unseen()}")
     if found:
         raise typer.Exit(EXIT_FOUND)
 
@@ -105,7 +105,7 @@ async def _verify(home: Path, reports: Path, *, forget: bool) -> list[dict[str, 
             found += [
                 {"rule": _rule(), "where": "ledger", "detail": key[:12]} for key in sorted(holding)
             ]
-        if known:
+        if known.hashes:
             found += [
                 {"rule": _rule(), "where": str(folder), "detail": "run folder"}
                 for folder in quoting_runs(reports, is_quoted)
@@ -117,6 +117,12 @@ async def _verify(home: Path, reports: Path, *, forget: bool) -> list[dict[str, 
 
 def _ledger(home: Path) -> Path:
     return home / ".ctxeng" / "ledger.sqlite"
+
+
+def _unseen() -> str:
+    from ctxeng.store.fingerprints import UNSEEN
+
+    return UNSEEN
 
 
 def _rule() -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ctxeng.store import queue
 from ctxeng.store.audit import Finding
-from ctxeng.store.fingerprints import RUN, fingerprints, letters, quotes, strings
+from ctxeng.store.fingerprints import RUN, Known, fingerprints, letters, quotes, strings
 from ctxeng.store.messages import Connection
 
 RULE = "deleted words are gone"
@@ -55,10 +55,10 @@ async def note_redaction(connection: Connection, conversation_id: str, seq: int)
     await _note(connection, conversation_id, [conversation_id], await cursor.fetchall())
 
 
-async def deleted_words(connection: Connection) -> frozenset[int]:
-    """Return the fingerprints of everything that was deleted and not forgotten."""
+async def deleted_words(connection: Connection) -> Known:
+    """Return what everything is known by that was deleted and not forgotten."""
     cursor = await connection.execute("SELECT DISTINCT unnest(fingerprints) FROM deletions")
-    return frozenset(row[0] for row in await cursor.fetchall())
+    return Known.of(row[0] for row in await cursor.fetchall())
 
 
 async def deleted_conversations(connection: Connection) -> dict[str, float]:
@@ -79,9 +79,9 @@ async def forget(connection: Connection) -> int:
     return cursor.rowcount
 
 
-async def remains(connection: Connection, known: Collection[int]) -> list[Finding]:
+async def remains(connection: Connection, known: Known) -> list[Finding]:
     """Return the places in the database that quote deleted words."""
-    if not known:
+    if not known.hashes:
         return []
     cursor = await connection.execute(_TEXTS.format(where="").encode(), {})
     return [

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ctxeng.store import audit, builds, deletion, queue
 from ctxeng.store.connected import Connected
+from ctxeng.store.fingerprints import Known
 
 
 class Production(Connected):
@@ -44,7 +45,7 @@ class Production(Connected):
             known = await deletion.deleted_words(connection)
             return [*found, *await deletion.remains(connection, known)]
 
-    async def deleted_words(self) -> frozenset[int]:
+    async def deleted_words(self) -> Known:
         """Return what the words of deleted users are recognised by."""
         async with self._connection() as connection:
             return await deletion.deleted_words(connection)

@@ -277,6 +277,31 @@ def test_an_answer_that_quotes_deleted_words_is_seen_however_json_spells_them(ho
     assert [(f["where"], f["detail"]) for f in found] == [("ledger", "k" * 12)]
 
 
+def test_a_short_message_is_seen_where_others_quote_it_and_not_forgotten(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within a longer sentence of another conversation; the audit says what it cannot see."""
+    monkeypatch.chdir(home)
+    register()
+    words = ("My PIN is 4471, Sparkasse Bonn", "私の患者の山田太郎は統合失調症です")
+
+    async def product() -> None:
+        async with await Store.open(workspace=home) as store:
+            for name, text in zip(("c4", "c5"), words, strict=True):
+                await store.append("c2", "assistant", f'You told me: "{text}", and I noted it.')
+                await store.append(name, "user", text)
+                await store.delete_conversation(name)
+
+    asyncio.run(product())
+    for _ in range(2):
+        told = CliRunner().invoke(app, ["db", "verify", "--forget"])
+        assert told.exit_code == 1
+        *found, count, unseen = told.output.splitlines()
+        assert [line[-12:] for line in found] == [" (message 8)", " (message 9)"]
+        assert count == "2 findings"
+        assert "not looked for: deleted texts of under 12 letters and digits (6 in" in unseen
+
+
 def test_a_user_nobody_knows_is_said_to_be_unknown(home: Path) -> None:
     """A slip of the pen in a deletion must not look like one that was done."""
     told = ctxeng(home, "db", "delete-user", "an")

@@ -134,7 +134,7 @@ def check_bounds(name: str, value: float, *, least: float = 0, most: float) -> N
 
 
 async def _work(home: Path, wanted: Production, options: WorkerOptions) -> int:
-    """Return how many jobs wait or have failed when the worker leaves."""
+    """Return how many jobs wait or have failed when the worker leaves, if it is to run once."""
     from ctxeng.cli.production import opened
     from ctxeng.strategies.jobs import open_worker, work
 
@@ -144,6 +144,8 @@ async def _work(home: Path, wanted: Production, options: WorkerOptions) -> int:
             with contextlib.suppress(NotImplementedError):  # no signal handlers on Windows
                 asyncio.get_running_loop().add_signal_handler(name, running.stop)
         await work(store, running)
+        if not options.once:
+            return 0
         return sum(job.waiting + job.failed for job in await store.backlog())
 
 

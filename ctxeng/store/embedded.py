@@ -100,6 +100,19 @@ def attach(workspace: Path) -> Layout:
         return layout
 
 
+def revive(workspace: Path) -> None:
+    """Start the server again that this process is attached to, if it has died; at the same place.
+
+    Raises:
+        StoreError: it does not come up.
+    """
+    home = workspace.resolve() / ".ctxeng"
+    with _guard:
+        if known := _attached.get(home):
+            with _starting(known.layout):
+                _ensure_running(known.layout)
+
+
 def detach(workspace: Path) -> None:
     """Give up one use of the workspace's server; the last user of all stops it."""
     home = workspace.resolve() / ".ctxeng"

@@ -39,6 +39,7 @@ MAX_OUTAGES = 300  # tries that reached no model and cost nothing: at 300 s each
 MOST_BEHIND = 50  # priorities that a job falls behind fresh ones: never behind reprocessing
 LONGEST_WAIT_SECONDS = 300
 AGAIN_SECONDS = 1.0
+PROBE_SECONDS = 3
 KEPT_HOURS = 24 * 7
 _PRIORITY = {"reprocess": -100}
 _log = logging.getLogger("ctxeng.worker")
@@ -238,12 +239,26 @@ def lock_of(conversation_id: str) -> str:
 
 
 class Worker:
-    """Runs jobs until it is told to stop; survives a restart of the database."""
+    """Runs jobs until it is told to stop; survives a restart of the database.
 
-    def __init__(self, dsn: str, jobs: Mapping[Task, Job], options: WorkerOptions) -> None:
+    Args:
+        revive: called when the database does not answer, to start it where it is ours to start.
+    """
+
+    def __init__(
+        self,
+        dsn: str,
+        jobs: Mapping[Task, Job],
+        options: WorkerOptions,
+        *,
+        revive: Callable[[], Awaitable[None]],
+    ) -> None:
         from procrastinate import App, PsycopgConnector
 
+        self._dsn = dsn
         self._options = options
+        self._revive = revive
+        self._is_lost = False
         self._stop = asyncio.Event()
         self._at_work: set[int] = set()
         self._connector = PsycopgConnector(
@@ -257,8 +272,11 @@ class Worker:
         """Let running jobs end, then leave."""
         self._stop.set()
 
-    async def run(self) -> None:
+    async def run(self) -> bool:
         """Work until nothing is left (``once``) or :meth:`stop` is called.
+
+        Returns:
+            False: the database was away when the worker was told to stop.
 
         Raises:
             StoreError: ``once``, and the database cannot be reached.
@@ -268,30 +286,58 @@ class Worker:
         wait_seconds = 0.2
         while not self._stop.is_set():
             try:
-                async with self._app.open_async():
+                async with await self._probe() as connection, self._app.open_async():
+                    self._is_lost = False
                     wait_seconds = 0.2
-                    if await self._serve():
-                        return
+                    if await self._serve(connection):
+                        return not self._is_lost
             except (ConnectorException, psycopg.Error) as error:
                 if self._options.once:
                     raise StoreError(f"database must be reachable, got: {error}.") from error
                 _log.warning("the database does not answer, trying again: %s", error)
+                if not self._is_lost:
+                    await self._bring_back()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), wait_seconds)
             wait_seconds = min(wait_seconds * 2, 5.0)
+        return False
 
-    async def _serve(self) -> bool:
+    async def _probe(self) -> psycopg.AsyncConnection[Any]:
+        """Connect once: a pool would go on trying for half a minute, deaf to :meth:`stop`."""
+        return await psycopg.AsyncConnection.connect(
+            self._dsn, autocommit=True, connect_timeout=PROBE_SECONDS
+        )
+
+    async def _watch(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Wait for the end of a connection; bring the database back at once, jobs wait for it."""
+        try:
+            async for _ in connection.notifies():
+                pass
+        except psycopg.Error:
+            self._is_lost = True
+            await self._bring_back()
+            raise
+
+    async def _bring_back(self) -> None:
+        try:
+            await self._revive()
+        except StoreError as error:
+            _log.warning("the database does not come back: %s", error)
+
+    async def _serve(self, connection: psycopg.AsyncConnection[Any]) -> bool:
         """Run jobs; return whether the work is done, False when the connection was lost."""
         worker = self._procrastinator()
         await self._revive_dead(None)
         working = asyncio.create_task(worker.run())  # type: ignore[no-untyped-call]
         stopping = asyncio.create_task(self._stop.wait())
         caring = asyncio.create_task(self._care(worker))
+        watching = asyncio.create_task(self._watch(connection))
+        tasks = {working, stopping, caring, watching}
         try:
-            await asyncio.wait({working, stopping, caring}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            await self._end({working, stopping, caring})
-        for task in (working, caring):
+            await self._end(tasks)
+        for task in (watching, working, caring):
             if not task.cancelled() and (error := task.exception()) is not None:
                 raise error
         return self._stop.is_set() or (self._options.once and not await self._is_anything_due())
@@ -299,12 +345,14 @@ class Worker:
     async def _end(self, tasks: set[asyncio.Task[Any]]) -> None:
         """Cancel tasks until all have ended; once only as long as a job runs, which may end.
 
+        A job that is to stop and has lost the database may not: another worker takes it over.
+
         Once is not enough: Python 3.11's ``wait_for``, on which psycopg waits, can lose it.
         """
         pending = tasks
         is_first = True
         while pending:
-            if is_first or not self._at_work:
+            if is_first or not self._at_work or (self._is_lost and self._stop.is_set()):
                 for task in pending:
                     task.cancel()
             is_first = False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
-from ctxeng.store import audit, builds, deletion, queue
+from ctxeng.store import audit, builds, deletion, embedded, queue
 from ctxeng.store.connected import Connected
 from ctxeng.store.fingerprints import Known
 
@@ -17,6 +18,15 @@ class Production(Connected):
         async with self._transaction() as connection:
             for conversation_id in conversation_ids:
                 await queue.enqueue(connection, conversation_id, tasks)
+
+    async def revive(self) -> None:
+        """Start the embedded server again if it has died; any other is its operator's to start.
+
+        Raises:
+            StoreError: it does not come up.
+        """
+        if self._workspace is not None:
+            await asyncio.to_thread(embedded.revive, self._workspace)
 
     async def backlog(self) -> list[queue.Backlog]:
         """Return what waits, runs and has failed, by task."""

@@ -102,7 +102,10 @@ def open_worker(
         "reprocess": partial(_reprocess_job, parts, model),
     }
     return Worker(
-        store.dsn, {name: partial(_if_there, store, job) for name, job in tasks.items()}, options
+        store.dsn,
+        {name: partial(_if_there, store, job) for name, job in tasks.items()},
+        options,
+        revive=store.revive,
     )
 
 
@@ -115,8 +118,8 @@ async def work(store: Store, worker: Worker) -> None:
     await store.forget_calls()
     forgetting = asyncio.create_task(_keep_forgetting(store))
     try:
-        await worker.run()
-        await store.forget_calls()
+        if await worker.run():
+            await _forget(store)
     finally:
         forgetting.cancel()
 
@@ -124,10 +127,14 @@ async def work(store: Store, worker: Worker) -> None:
 async def _keep_forgetting(store: Store) -> None:
     while True:
         await asyncio.sleep(FORGET_SECONDS)
-        try:
-            await store.forget_calls()
-        except CtxengError as error:
-            _log.warning("deleted words stay in the ledger for now: %s", error)
+        await _forget(store)
+
+
+async def _forget(store: Store) -> None:
+    try:
+        await store.forget_calls()
+    except CtxengError as error:
+        _log.warning("deleted words stay in the ledger for now: %s", error)
 
 
 async def _if_there(store: Store, job: Job, conversation_id: str, attempt: int) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +21,7 @@ from ctxeng.cli.app import app
 from ctxeng.cli.db_commands import _delete_user, _verify
 from ctxeng.cli.main import register
 from ctxeng.core.calls import ModelRequest, ModelResponse
-from ctxeng.core.errors import InputError, ModelUnavailable
+from ctxeng.core.errors import InputError, ModelUnavailable, StoreError
 from ctxeng.harness.results.quotes import quoting_runs
 from ctxeng.models import Ledger
 from ctxeng.models.offline import OfflineModel
@@ -300,6 +304,40 @@ def test_a_short_message_is_seen_where_others_quote_it_and_not_forgotten(
         assert [line[-12:] for line in found] == [" (message 8)", " (message 9)"]
         assert count == "2 findings"
         assert "not looked for: deleted texts of under 12 letters and digits (6 in" in unseen
+
+
+def test_a_worker_brings_its_server_back_and_leaves_while_it_is_away(home: Path) -> None:
+    """After kill -9 of the server the work goes on; told to stop in the next such moment, it does."""
+
+    async def left() -> tuple[int, int]:
+        async with await Store.open(workspace=home) as store:
+            waiting = sum(job.waiting + job.running for job in await store.backlog())
+            return waiting, await store.live_workers()
+
+    def until(holds: Callable[[tuple[int, int]], bool]) -> None:
+        while True:
+            with contextlib.suppress(StoreError):
+                if holds(asyncio.run(left())):
+                    return
+            time.sleep(0.1)
+
+    def kill_server() -> None:
+        files = embedded.attach(home)
+        embedded.detach(home)
+        os.kill(int((files.data / "postmaster.pid").read_text().split("\n")[0]), signal.SIGKILL)
+
+    command = [sys.executable, "-m", "ctxeng", "worker", *WIRED]
+    with subprocess.Popen(command, cwd=home, stderr=subprocess.DEVNULL) as worker:
+        try:
+            until(lambda found: found[1] > 0)
+            kill_server()
+            until(lambda found: found[0] == 0)
+            kill_server()
+            worker.terminate()
+            assert worker.wait(6) == 0
+        finally:
+            worker.kill()
+            embedded.revive(home)
 
 
 def test_a_user_nobody_knows_is_said_to_be_unknown(home: Path) -> None:

@@ -397,7 +397,7 @@ async def test_a_lost_cancellation_comes_again_but_never_to_a_job(
 ) -> None:
     """A task that swallows the first one ends by the second, once no job is at work."""
     monkeypatch.setattr("ctxeng.store.queue.AGAIN_SECONDS", 0.01)
-    worker = Worker("postgresql://nowhere", {}, ONCE)
+    worker = Worker("postgresql://nowhere", {}, ONCE, revive=asyncio.Event().wait)
     begun, cancellations = asyncio.Event(), 0
 
     async def deaf() -> None:

@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from ctxeng.cli import main
 from ctxeng.cli.app import app
+from ctxeng.cli.workspaces import samples
 from tests.support.databases import remove_database
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -97,13 +98,9 @@ def test_a_wheel_holds_the_package_and_the_sample_workspace_alone(tmp_path: Path
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"ctxeng"}
-    for folder in ("datasets", "probes", "experiments"):
-        expected = {
-            f"ctxeng/_workspace/{file.relative_to(ROOT)}"
-            for file in (ROOT / folder).rglob("*")
-            if file.is_file()
-        }
-        assert expected <= set(names)
+    assert {name for name in names if name.startswith("ctxeng/_workspace/")} == {
+        f"ctxeng/_workspace/{file.relative_to(ROOT)}" for file in samples(ROOT)
+    }
     for needed in ("py.typed", "models/prices.json"):
         assert f"ctxeng/{needed}" in names
     templates = ROOT / "ctxeng" / "harness" / "reports" / "templates"

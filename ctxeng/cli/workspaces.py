@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tomllib
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -20,7 +21,7 @@ def lay_out(folder: Path) -> int:
         InputError: the folder already holds one of the samples, or cannot be written.
     """
     with as_file(sample_root()) as root:
-        sources = [f for name in FOLDERS for f in sorted((root / name).rglob("*")) if f.is_file()]
+        sources = samples(root)
         targets = [folder / source.relative_to(root) for source in sources]
         taken = [str(target) for target in targets if target.exists()]
         if taken:
@@ -42,6 +43,21 @@ def lay_out(folder: Path) -> int:
                 f"workspace must be writable, got {folder} ({error.strerror or error})."
             ) from error
     return len(sources)
+
+
+def samples(root: Path) -> list[Path]:
+    """Return the sample files under a root, in order.
+
+    A checkout may hold its user's own data beside them: there the samples are what its
+    pyproject.toml puts into a wheel, and nothing else.
+    """
+    project = root / "pyproject.toml"
+    shipped: list[str] = list(FOLDERS)
+    if project.is_file():
+        build = tomllib.loads(project.read_text("utf-8"))["tool"]["hatch"]["build"]
+        shipped = list(build["targets"]["wheel"]["force-include"])
+    found = [file for name in shipped for file in (root / name, *(root / name).rglob("*"))]
+    return sorted(file for file in found if file.is_file())
 
 
 def sample_root() -> Path:

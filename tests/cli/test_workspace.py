@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from ctxeng.cli.workspaces import FOLDERS, sample_root
+from ctxeng.cli.workspaces import FOLDERS, sample_root, samples
 from ctxeng.harness.importers.registry import format_names
 from tests.cli.conftest import Workspace
 
@@ -38,12 +40,40 @@ def test_doctor_says_what_does_not_work(
 
 def test_init_lays_out_every_sample(workspace: Workspace) -> None:
     """The four folders, byte for byte the samples that travel with the package."""
-    for folder in FOLDERS:
-        for file in (sample_root() / folder).rglob("*"):
-            if file.is_file():
-                copy = workspace.path / file.relative_to(sample_root())
-                assert copy.read_bytes() == file.read_bytes()
+    shipped = samples(sample_root())
+    assert {file.relative_to(sample_root()).parts[0] for file in shipped} == set(FOLDERS)
+    for file in shipped:
+        copy = workspace.path / file.relative_to(sample_root())
+        assert copy.read_bytes() == file.read_bytes()
     assert (workspace.path / "reports").is_dir()
+
+
+def test_what_ships_is_what_is_tracked_and_never_the_users_own() -> None:
+    """`.gitignore`, the wheel and `init` draw the same line between samples and own data."""
+    tracked = _git("ls-files", *FOLDERS).split()
+    assert [str(file.relative_to(ROOT)) for file in samples(ROOT)] == sorted(tracked)
+    assert _git("check-ignore", "--no-index", *tracked) == ""
+    own = ["datasets/mine", "probes/mine.jsonl", "experiments/mine.toml"]
+    assert _git("check-ignore", *own).split() == own
+
+
+def test_own_data_of_a_checkout_is_no_sample(tmp_path: Path) -> None:
+    """What was imported, drafted and written beside the samples stays where it is."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for folder in FOLDERS:
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    expected = samples(tmp_path)
+    for own in ("datasets/mine/sessions/a.jsonl", "probes/mine.jsonl", "experiments/mine.toml"):
+        (tmp_path / own).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / own).write_text("own", "utf-8")
+    assert samples(tmp_path) == expected
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode > 1:
+        pytest.skip(f"no git checkout: {done.stderr}")
+    return done.stdout
 
 
 def test_import_accounts_for_every_record(workspace: Workspace) -> None:

@@ -102,10 +102,10 @@ def _file(ledger: Path | None) -> Path:
 
 
 def _keys_of(run: str) -> set[str]:
-    from ctxeng.harness.results.database import connect, rows
+    from ctxeng.harness.results.database import reading, rows
     from ctxeng.harness.results.run_folder import open_run
 
-    with connect(open_run(run, reports=workspace() / "reports")) as connection:
+    with reading(open_run(run, reports=workspace() / "reports")) as connection:
         found = rows(connection, "SELECT DISTINCT key FROM calls WHERE key IS NOT NULL")
     return {row["key"] for row in found}
 

@@ -38,3 +38,32 @@ def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
     done = Workspace(path=tmp_path).call("report", "x", "--format", "pdf")
     assert done.code == 2
     assert "--format" in done.err and "Traceback" not in done.err
+
+
+def test_a_folder_without_a_needed_table_is_told_in_one_line(tmp_path: Path) -> None:
+    """Which table, of which folder, and what to do; nothing is written."""
+    run = made_run(tmp_path).path
+    for file in run.glob("*.parquet"):
+        if file.name != "cells.parquet":
+            file.unlink()
+    _lacks(run, "artifacts", ["report", "RUN"])
+    _lacks(run, "artifacts", ["report", "RUN", "--json"])
+    _lacks(run, "artifacts", ["report", "RUN", "--format", "png"])
+    _lacks(run, "calls", ["sweep", "RUN"])
+    _lacks(run, "artifacts", ["sweep", "RUN", "--markdown", "page.md"])
+    _lacks(run, "calls", ["ledger", "export", "calls.zst", "--run", "RUN"])
+    run.joinpath("cells.parquet").unlink()
+    _lacks(run, "cells", ["report", "RUN"])
+    _lacks(run, "cells", ["gate", "RUN"])
+    _lacks(run, "cells", ["compare", "RUN:three_tier", "RUN:rolling"])
+
+
+def _lacks(run: Path, table: str, words: list[str]) -> None:
+    home = run.parent.parent
+    before = sorted(home.rglob("*"))
+    done = Workspace(path=home).call(*(word.replace("RUN", str(run)) for word in words))
+    assert done.code == 2, done.out
+    (line,) = done.err.splitlines()
+    assert f"must hold the table {table}.parquet for this, got none in {run}. " in line
+    assert line.endswith("Copy the folder whole, or run its experiment again.")
+    assert sorted(home.rglob("*")) == before

@@ -16,7 +16,7 @@ from ctxeng.core.context import Block, Context, LeftOut
 from ctxeng.core.messages import Message
 from ctxeng.core.settings import StrategySettings
 from ctxeng.harness.probes.model import Probe, Span
-from ctxeng.harness.results.database import connect, selected, table_rows
+from ctxeng.harness.results.database import reading, selected, table_rows
 from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.harness.results.tables import TABLES, Row
 
@@ -58,7 +58,7 @@ class StoredRun:
     def by_session(cls, run: RunFolder, session_ids: Iterable[str]) -> Iterator[StoredRun]:
         """Yield what a run holds of each session: a large run is read piece by piece."""
         manifest = run.manifest()
-        with connect(run) as connection:
+        with reading(run) as connection:
             for session_id in session_ids:
                 tables = {
                     name: selected(connection, run, name, session_id=session_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxeng.harness.economics.caching import minimum
 from ctxeng.harness.economics.usage import CacheUse, cache_uses
 from ctxeng.harness.reports.economics import Grid, cache_grid
-from ctxeng.harness.results.database import connect, rows
+from ctxeng.harness.results.database import reading, rows
 from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.models.prices import MIN_CACHEABLE_TOKENS, price_of
 
@@ -22,6 +22,6 @@ def uses_of(run: RunFolder) -> list[CacheUse]:
     """Return what every arm of a run read from the cache."""
     price = price_of(str(run.manifest()["experiment"]["models"]["reader"]))
     least = MIN_CACHEABLE_TOKENS if price is None else minimum(price)
-    with connect(run) as connection:
+    with reading(run) as connection:
         contexts, calls = rows(connection, _CONTEXTS), rows(connection, _CALLS)
     return cache_uses(contexts, calls, min_tokens=least)

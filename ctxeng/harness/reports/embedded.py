@@ -18,7 +18,7 @@ import orjson
 
 from ctxeng.harness.attribution.stored import StoredRun
 from ctxeng.harness.attribution.tracing import fact_path
-from ctxeng.harness.results.database import connect, rows
+from ctxeng.harness.results.database import reading, rows
 from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.harness.results.tables import Row
 
@@ -81,7 +81,7 @@ class _Pool:
 
 def embed(run: RunFolder, *, room: int) -> Embedded:
     """Return the blocks of a run's page, at most ``room`` bytes in all."""
-    with connect(run) as connection:
+    with reading(run) as connection:
         cells = rows(connection, _CELLS, MAX_CELLS)
         total = rows(connection, "SELECT count(*) AS n FROM cells")[0]["n"]
         has_probes = run.table("probes").is_file()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctxeng.harness.results.database import connect, rows
+from ctxeng.harness.results.database import reading, rows
 from ctxeng.harness.results.run_folder import RunFolder
 
 LIMIT = 50
@@ -28,7 +28,7 @@ class Fault:
 
 def faults(run: RunFolder, *, limit: int = LIMIT) -> list[Fault]:
     """Return the faults of a run, errors first, then the most frequent; at most ``limit``."""
-    with connect(run) as connection:
+    with reading(run) as connection:
         found = rows(connection, _FAULTS, limit)
     return [Fault(**{**row, "arms": tuple(row["arms"])}) for row in found]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxeng.harness.attribution.position import BUCKETS
 from ctxeng.harness.results.aggregates import mean_variances, replicate_agreement
-from ctxeng.harness.results.database import connect
+from ctxeng.harness.results.database import reading
 from ctxeng.harness.results.history import night_of
 from ctxeng.harness.results.pairing import ALL, Side, paired_rows
 from ctxeng.harness.results.run_folder import RunFolder
@@ -79,7 +79,7 @@ def retention_rows(run: RunFolder, arms: Sequence[str]) -> list[RetentionRow]:
 
 def noise_rows(run: RunFolder, arms: Sequence[str]) -> list[NoiseRow]:
     """Return the noise of every arm; each value is None with its reason where undefined."""
-    with connect(run) as connection:
+    with reading(run) as connection:
         return [_noise(connection, arm) for arm in arms]
 
 

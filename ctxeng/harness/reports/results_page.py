@@ -34,7 +34,7 @@ from ctxeng.harness.results.aggregates import (
     session_counts,
     upkeep,
 )
-from ctxeng.harness.results.database import connect
+from ctxeng.harness.results.database import reading
 from ctxeng.harness.results.history import night_of
 from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.harness.stats.compare import Comparison, Rule, compare, with_detectable
@@ -77,7 +77,7 @@ def results_page(run: RunFolder, *, economics: Economics | None = None) -> Resul
         InputError: the economics lack an arm of the run.
     """
     summary, night = summarise(run), night_of(run)
-    with connect(run) as connection:
+    with reading(run) as connection:
         prepare(connection)
         counted = session_counts(connection, "rounds")
         kept, alike = upkeep(connection), same_prompts(connection)

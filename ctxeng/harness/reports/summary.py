@@ -25,7 +25,7 @@ from ctxeng.harness.results.aggregates import (
     session_counts,
     tally,
 )
-from ctxeng.harness.results.database import connect, rows, table_rows
+from ctxeng.harness.results.database import reading, rows, table_rows
 from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.harness.stats.compare import MIN_PROBES
 from ctxeng.harness.stats.gate import MAX_ERROR_SHARE
@@ -115,7 +115,7 @@ def summarise(run: RunFolder) -> Summary:
     rounds = stored_rounds(table_rows(run, "rounds"))
     wordings = stored_wordings(table_rows(run, "wordings"))
     names = list(manifest["arms"])
-    with connect(run) as connection:
+    with reading(run) as connection:
         prepare(connection)
         counted = {name: session_counts(connection, name) for name in get_args(Grouping)}
         tallied = tally(connection)

@@ -12,7 +12,7 @@ from ctxeng.core.errors import InputError
 from ctxeng.harness.reports.comparing import SEED, measure_of
 from ctxeng.harness.reports.trend import band
 from ctxeng.harness.results.aggregates import arm_costs
-from ctxeng.harness.results.database import connect
+from ctxeng.harness.results.database import reading
 from ctxeng.harness.results.history import Night, night_of
 from ctxeng.harness.results.pairing import (
     ALL,
@@ -56,7 +56,7 @@ def sweep_of(
     used = measure_of(night, night, measure)
     tokens = prompt_tokens(night)
     if costs is None:
-        with connect(run) as connection:
+        with reading(run) as connection:
             spent: Mapping[str, float | None] = arm_costs(connection)
     else:
         spent = {arm: costs.get(arm) for arm in tokens}

@@ -26,7 +26,7 @@ def frame(
         run: run folder, id, its beginning, or ``latest``. table: ``cells``, ``calls``, ….
 
     Raises:
-        InputError: there is no such run.
+        InputError: there is no such run or table, or the run folder does not hold it.
     """
     from ctxeng.harness.results import database
     from ctxeng.harness.results.run_folder import open_run
@@ -37,7 +37,7 @@ def frame(
 def connect(
     run: str | Path = "latest", *, reports: str | Path = "reports"
 ) -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB connection with a view for each table of a run.
+    """Return a DuckDB connection with a view for each table that a run folder holds.
 
     Raises:
         InputError: there is no such run.

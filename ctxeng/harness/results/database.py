@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ctxeng.core.errors import InputError
 from ctxeng.harness.results.run_folder import RunFolder, finished_runs
 from ctxeng.harness.results.tables import TABLES
 
@@ -23,6 +25,25 @@ def connect(runs: RunFolder | Sequence[RunFolder]) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:")
     create_views(connection, folders)
     return connection
+
+
+@contextmanager
+def reading(run: RunFolder) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection with a view for each table that a run holds.
+
+    Raises:
+        InputError: a query inside needs a table that the folder does not hold.
+    """
+    import duckdb
+
+    with connect(run) as connection:
+        try:
+            yield connection
+        except duckdb.CatalogException as error:
+            for table in TABLES:
+                if f"Table with name {table} does not exist" in str(error):
+                    run.needed(table)
+            raise
 
 
 def create_views(connection: duckdb.DuckDBPyConnection, runs: Sequence[RunFolder]) -> None:
@@ -77,7 +98,7 @@ def table_rows(run: RunFolder, table: str, **equal: str) -> list[dict[str, Any]]
     Args:
         equal: only the rows that have these values in these columns.
     """
-    with connect(run) as connection:
+    with reading(run) as connection:
         return selected(connection, run, table, **equal)
 
 
@@ -92,7 +113,13 @@ def selected(
 
 
 def frame(run: RunFolder, table: str = "cells") -> pd.DataFrame:
-    """Return one table of a run as a pandas frame."""
-    with connect(run) as connection:
+    """Return one table of a run as a pandas frame.
+
+    Raises:
+        InputError: there is no such table, or the folder does not hold it.
+    """
+    if table not in TABLES:
+        raise InputError(f"table must be one of {', '.join(TABLES)}, got {table!r}.")
+    with reading(run) as connection:
         result: pd.DataFrame = connection.execute(f"SELECT * FROM {table}").df()
     return result

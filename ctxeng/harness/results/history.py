@@ -74,8 +74,12 @@ class Found:
 
 
 def night_of(run: RunFolder) -> Night:
-    """Return a finished run as a night."""
-    return Night(file=run.table("cells"), conditions=conditions_of(run.manifest()))
+    """Return a finished run as a night.
+
+    Raises:
+        InputError: the folder holds no cells.
+    """
+    return Night(file=run.needed("cells"), conditions=conditions_of(run.manifest()))
 
 
 def append_night(history: Path, run: RunFolder) -> Path:
@@ -93,7 +97,7 @@ def append_night(history: Path, run: RunFolder) -> Path:
             "Compare it with `ctxeng compare`."
         )
     conditions = conditions_of(run.manifest())
-    table = pq.read_table(run.table("cells"), columns=list(KEPT))
+    table = pq.read_table(run.needed("cells"), columns=list(KEPT))
     table = table.replace_schema_metadata(
         {_VERSION: str(HISTORY_VERSION), _CONDITIONS: orjson.dumps(conditions)}
     )

@@ -31,6 +31,20 @@ class RunFolder:
         """Return the Parquet file of one table."""
         return self.path / f"{name}.parquet"
 
+    def needed(self, name: str) -> Path:
+        """Return the Parquet file of a table that must be there.
+
+        Raises:
+            InputError: the folder has no such table.
+        """
+        file = self.table(name)
+        if not file.is_file():
+            raise InputError(
+                f"run folder must hold the table {file.name} for this, got none in {self.path}. "
+                "Copy the folder whole, or run its experiment again."
+            )
+        return file
+
     def manifest(self) -> dict[str, Any]:
         """Return the manifest, with the experiment, versions, hashes and counts.
 

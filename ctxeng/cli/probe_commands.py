@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +14,7 @@ import typer
 
 from ctxeng.cli.app import EXIT_FOUND, app, workspace
 from ctxeng.core.errors import InputError
-from ctxeng.core.text import printable
+from ctxeng.core.text import numbered, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +95,8 @@ def draft(
             proposed = asyncio.run(draft_with_model(one, model=model, workspace=workspace()))
             drafts += proposed[:limit]
     write_probes(drafts, out)
-    typer.echo(f"{len(drafts)} drafts in {out}; next: ctxeng probes review {out}")
+    then = shlex.join(["ctxeng", "probes", "review", str(out), "--sessions", str(session)])
+    typer.echo(printable(f"{numbered(len(drafts), 'draft')} in {out}; next: {then}"))
 
 
 @probes_app.command()
@@ -103,9 +105,10 @@ def review(
     sessions: SessionsOption,
 ) -> None:
     """Show each draft with its evidence in its surroundings; one key accepts, edits or rejects."""
-    from ctxeng.cli.reviewing import review_file
+    from ctxeng.cli.reviewing import check_terminal, review_file
     from ctxeng.harness.sessions.io import load_dataset
 
+    check_terminal()
     counts = review_file(file, load_dataset(sessions))
     typer.echo(", ".join(f"{n} {status}" for status, n in sorted(counts.items())))
 

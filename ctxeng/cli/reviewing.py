@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from ctxeng.core.errors import InputError
 from ctxeng.core.messages import Session
 from ctxeng.core.text import printable
 from ctxeng.harness.probes.freezing import accepted
@@ -26,6 +28,24 @@ from ctxeng.harness.scoring.lint import lint
 SURROUNDING = 2  # messages shown before and after the evidence
 LONGEST = 400
 KEYS = "a accept, e edit, r reject, s skip, q quit"
+
+
+def check_terminal() -> None:
+    """Check that keys can be read: of the standard input, else of the terminal behind it.
+
+    Raises:
+        InputError: there is no terminal.
+    """
+    if sys.stdin.isatty():
+        return
+    try:
+        with open("/dev/tty", "rb"):
+            return
+    except OSError:
+        raise InputError(
+            "a review must have a terminal to read keys from, got none. Run it in one, or set "
+            'the status of each draft to "accepted" or "excluded" in the file.'
+        ) from None
 
 
 def review_file(file: Path, sessions: Sequence[Session]) -> Counter[str]:

@@ -20,6 +20,15 @@ def well_formed(text: str) -> str:
     return text
 
 
+def numbered(n: int, noun: str, plural: str = "") -> str:
+    """Return a count with its noun: ``1 session``, ``2,000 sessions``.
+
+    Args:
+        plural: where it is not the noun with an s.
+    """
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
 def printable(text: str) -> str:
     """Return text that cannot steer a terminal: control characters are shown as escapes."""
     return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)

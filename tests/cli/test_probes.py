@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from ctxeng.cli.reviewing import review_file
 from ctxeng.core.messages import Message, Session
 from ctxeng.harness.probes.io import read_probes
 from ctxeng.harness.sessions.io import load_dataset, write_session
-from tests.cli.conftest import Workspace
+from tests.cli.conftest import ROOT, Workspace
 
 SAID = (
     "Good morning, shall we plan the move?",
@@ -71,7 +73,9 @@ def test_drafts_are_written_once_and_reviewed_by_one_key(
 ) -> None:
     """Accept freezes, reject excludes, skip leaves; the file is written after each key."""
     done = here.call("probes", "draft", "s.jsonl", "--out", "d.jsonl")
-    assert (done.code, done.out.startswith("3 drafts in d.jsonl")) == (0, True)
+    assert (done.code, done.out) == (
+        0, "3 drafts in d.jsonl; next: ctxeng probes review d.jsonl --sessions s.jsonl\n"
+    )  # fmt: skip
     assert here.call("probes", "draft", "s.jsonl", "--out", "d.jsonl").code == 2
     keys = iter("xarq")
     monkeypatch.setattr(typer, "getchar", lambda: next(keys))
@@ -85,6 +89,20 @@ def test_drafts_are_written_once_and_reviewed_by_one_key(
     assert ">    1 user: The deposit for the hall is $450" in shown
     assert "     0 user: Good morning" in shown
     assert "a accept, e edit, r reject" in shown
+
+
+def test_a_review_without_a_terminal_is_one_sentence(here: Workspace) -> None:
+    """No key can be read: exit code 2, the file stays, and there is no traceback."""
+    write(here.path / "d.jsonl", {**PROBE, "status": "draft"})
+    before = (here.path / "d.jsonl").read_bytes()
+    done = subprocess.run(
+        here.command("probes", "review", "d.jsonl", "--sessions", "s.jsonl"),
+        cwd=here.path, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=60, check=False, start_new_session=True,
+    )  # fmt: skip
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert "must have a terminal to read keys from, got none" in done.stderr
+    assert (here.path / "d.jsonl").read_bytes() == before
 
 
 def test_a_draft_is_edited_until_lint_is_content(

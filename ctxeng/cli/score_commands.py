@@ -17,7 +17,7 @@ from ctxeng.core.text import printable
 @app.command()
 def score(
     file: Annotated[
-        Path | None, typer.Argument(help="JSON Lines: id, question, kind, expect, forbid, answer.")
+        Path | None, typer.Argument(help="JSON Lines: answer, expect; id, question, kind, forbid.")
     ] = None,
     expect: Annotated[
         list[str] | None, typer.Option(help="Expected value; given again: all must be met.")

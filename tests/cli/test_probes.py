@@ -161,10 +161,11 @@ def test_judges_are_calibrated_on_labels(here: Workspace) -> None:
 @pytest.mark.parametrize(
     ("record", "part"),
     [
-        ({"answer": "x"}, "human must be one of"),
+        ({"answer": "x", "expect": []}, "human must be one of"),
+        ({"answer": "x", "human": "right"}, "must have expect"),
         ({"human": "right"}, "with an answer"),
         ({"answer": "x", "human": "right", "expect": "y"}, "must be lists"),
-        ({"answer": "x", "human": "right", "judges": {"a": "yes"}}, "judges must be"),
+        ({"answer": "x", "expect": [], "human": "right", "judges": {"a": "yes"}}, "judges must be"),
     ],
 )
 def test_a_faulty_label_is_one_clear_line(

@@ -36,7 +36,7 @@ def test_a_file_of_answers_is_scored_line_by_line(tmp_path: Path) -> None:
         {"id": "a", "question": "Which part?", "kind": "identifier", "expect": [["PX-2291"]],
          "forbid": ["PX-1"], "answer": "PX-2291"},
         {"id": "b", "question": "Which?", "kind": "absent", "expect": [], "answer": "UNKNOWN"},
-        {"id": "c", "question": "Which?", "kind": "absent", "expect": [], "answer": "Blue."},
+        {"id": "c", "question": "Which?", "kind": "absent", "expect": None, "answer": "Blue."},
     ]  # fmt: skip
     file = tmp_path / "answers.jsonl"
     file.write_text("".join(json.dumps(r) + "\n" for r in records), "utf-8")
@@ -50,6 +50,7 @@ def test_a_file_of_answers_is_scored_line_by_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "part"),
     [("{no", "answers.jsonl:1"), ('{"id": 1}', "with an answer"),
+     ('{"answer": "x"}', "a line must have expect; null or [] where the fact was never stated"),
      ('{"answer": "x", "expect": "y"}', "must be lists"),
      ('{"answer": "x", "expect": [5]}', "must be lists"),
      ('{"answer": "x", "expect": [[5]]}', "must be lists"),

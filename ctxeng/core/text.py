@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+
 
 def well_formed(text: str) -> str:
     """Return text without lone surrogates: halves that belong together are joined, others U+FFFD.
@@ -27,6 +30,24 @@ def numbered(n: int, noun: str, plural: str = "") -> str:
         plural: where it is not the noun with an s.
     """
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def nearest(given: str, known: Sequence[str]) -> str:
+    """Return a sentence with the names most like the given one, else with the first there are.
+
+    Example:
+        ``nearest("roling", ["rolling", "full"])`` → ``"Nearest: rolling."``
+    """
+    holding = [name for name in known if given and given in name]
+    near = list(dict.fromkeys([*difflib.get_close_matches(given, known), *holding]))[:3]
+    if near:
+        return f"Nearest: {', '.join(near)}."
+    return f"One of: {', '.join(known[:3])}{' and others' if len(known) > 3 else ''}."
+
+
+def words(name: str) -> str:
+    """Return an identifier as people read it: ``lost_in_summary`` → ``lost in summary``."""
+    return name.replace("_", " ")
 
 
 def printable(text: str) -> str:

@@ -39,7 +39,7 @@ def test_explain_and_rescore_work_on_a_finished_run(workspace: Workspace) -> Non
 
     told = workspace.call("explain", "latest", lost["probe_id"], "--arm", "rolling")
     assert told.code == 0, told.err
-    assert f"Lost: {lost['loss_stage']}" in told.out
+    assert f"Lost: {lost['loss_stage'].replace('_', ' ')}" in told.out
     assert "6 The answer and the verdict" in told.out
     assert "Every arm" in workspace.call("explain", run_id, lost["probe_id"]).out
     rows = workspace.call("explain", run_id, lost["probe_id"], "--json").out.splitlines()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxeng.core.text import well_formed
+from ctxeng.core.text import nearest, numbered, well_formed
 from tests.support.hostile import hostile_texts
 
 
@@ -45,3 +45,21 @@ def test_any_text_can_be_encoded_afterwards_and_a_second_pass_changes_nothing(te
 def test_text_that_was_well_formed_is_returned_as_it_was(text: str) -> None:
     """Nothing but lone surrogates is touched."""
     assert well_formed(text) == text
+
+
+def test_names_are_called_nearest_only_where_they_are() -> None:
+    """Alike or holding what was given; else some that there are, by that word."""
+    known = ["batch-error-ja-01", "kitchen-renovation-03", "kitchen-renovation-04", "plan"]
+    assert nearest("kitchen-renovation-3", known) == (
+        "Nearest: kitchen-renovation-03, kitchen-renovation-04."
+    )
+    assert nearest("kitchen", known[:2]) == "Nearest: kitchen-renovation-03."
+    assert nearest("x", known) == (
+        "One of: batch-error-ja-01, kitchen-renovation-03, kitchen-renovation-04 and others."
+    )
+
+
+def test_a_count_has_the_number_of_its_noun() -> None:
+    """One is singular, none and many are plural."""
+    assert [numbered(n, "draft") for n in (0, 1, 1200)] == ["0 drafts", "1 draft", "1,200 drafts"]
+    assert numbered(2, "memory", "memories") == "2 memories"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from ctxeng.core.errors import InputError
+from ctxeng.core.text import nearest
 from ctxeng.harness.attribution.path import FactPath
 from ctxeng.harness.attribution.stored import StoredRun
 from ctxeng.harness.attribution.tracing import fact_path
@@ -46,8 +46,7 @@ def select_paths(
 
 def _unknown(name: str, given: str, run: RunFolder, cells: Sequence[Row], column: str) -> str:
     known = list(dict.fromkeys(cell[column] for cell in cells))
-    near = difflib.get_close_matches(given, known, n=3) or known[:3]
     return (
         f"{name} must be one of the {len(known)} in {run.run_id}, got {given!r}. "
-        f"Nearest: {', '.join(near)}."
+        f"{nearest(given, known)}"
     )

@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ctxeng.core.text import printable
+from ctxeng.core.text import numbered, printable, words
 from ctxeng.harness.attribution.path import FactPath, Given, Match, Said, Written
 from ctxeng.harness.reports.terminal import WIDTH
 from ctxeng.harness.scoring.marks import Marked
@@ -47,7 +47,7 @@ def print_overview(paths: Sequence[FactPath], out: Console) -> None:
             path.arm_bucket,
             present,
             path.answer.outcome,
-            path.loss_stage or "-",
+            words(path.loss_stage or "-"),
         )
     out.print(table)
 
@@ -80,7 +80,7 @@ def _head(path: FactPath, out: Console) -> None:
         _line(out, f"Must not say: {'; '.join(path.forbid)}")
     _line(out, f"Position: {path.bucket}, under this arm {path.arm_bucket}{flags}; "
                f"asked after message {path.as_of}")  # fmt: skip
-    _line(out, f"Lost: {path.loss_stage or 'no'}. {path.why}", style="bold")
+    _line(out, f"Lost: {words(path.loss_stage or 'no')}. {path.why}", style="bold")
 
 
 def _writings(path: FactPath, out: Console, length: Length) -> None:
@@ -137,9 +137,9 @@ def _given(given: Given | None, out: Console, length: Length) -> None:
             indent=4,
         )
     shown = [m for m in given.messages if length.is_whole or m.text.holds or m.is_evidence]
-    rest = len(given.messages) - len(shown)
+    rest = sorted({m.seq for m in given.messages} - {m.seq for m in shown})
     if rest:
-        _line(out, f"given: {rest} other messages of {given.from_seq}-{given.to_seq}", indent=4)
+        _line(out, f"given: {_others(rest, given)}", indent=4)
     for message in shown:
         overlap = " (overlap)" if message.seq < given.from_seq else ""
         cut = " (cut to fit)" if message.seq in given.cut_seqs else ""
@@ -147,6 +147,17 @@ def _given(given: Given | None, out: Console, length: Length) -> None:
         _text(out, length.of(message.text, matters=True), label=label, indent=4)
     for answer in given.refused:
         _text(out, length.of(Marked(text=answer), matters=False), label="not accepted: ", indent=4)
+
+
+def _others(seqs: Sequence[int], given: Given) -> str:
+    """Return how many messages were handed over beside those shown, those of the overlap apart."""
+    before = [seq for seq in seqs if seq < given.from_seq]
+    told = []
+    if inside := len(seqs) - len(before):
+        told.append(f"{numbered(inside, 'other message')} of {given.from_seq}-{given.to_seq}")
+    if before:
+        told.append(f"{numbered(len(before), 'message')} of overlap ({_range(before)})")
+    return ", ".join(told)
 
 
 def _search(path: FactPath, out: Console, length: Length) -> None:
@@ -161,7 +172,8 @@ def _search(path: FactPath, out: Console, length: Length) -> None:
     place = f"evidence at rank {rank}" if rank else "evidence not among them"
     _line(
         out,
-        f"Made ({', '.join(search.reasons)}); {search.considered} messages scored, {place}.",
+        f"Made ({', '.join(search.reasons)}); {numbered(search.considered, 'message')} scored, "
+        f"{place}.",
         indent=2,
     )
     for match in search.matches:
@@ -183,17 +195,22 @@ def _left_out(path: FactPath, out: Console) -> None:
     for block in own:
         held = f"holds {_groups(block.holds, path)}" if block.holds else "lacks it"
         what = ", ".join(block.artifact_ids) or f"messages {_range(block.seqs)}"
-        _line(out, f"{block.kind} {what}: {block.reason}, {block.tokens} tokens, {held}", indent=2)
+        _line(
+            out,
+            f"{words(block.kind)} {what}: {words(block.reason)}, "
+            f"{numbered(block.tokens, 'token')}, {held}",
+            indent=2,
+        )
     rest = [block for block in path.left_out if block not in own]
     if rest:
         tokens = sum(block.tokens for block in rest)
-        _line(out, f"{len(rest)} other blocks, {tokens:,} tokens", indent=2)
+        _line(out, f"{numbered(len(rest), 'other block')}, {numbered(tokens, 'token')}", indent=2)
 
 
 def _prompt(path: FactPath, out: Console, length: Length) -> None:
     budget = f"{path.budget_tokens:,}" if path.budget_tokens is not None else "none"
     held = f"holds {_groups(path.prompt_holds, path)}" if path.prompt_holds else "lacks it"
-    _line(out, f"{path.prompt_tokens:,} tokens, budget {budget}; {held}.", indent=2)
+    _line(out, f"{numbered(path.prompt_tokens, 'token')}, budget {budget}; {held}.", indent=2)
     evidence = {said.seq for said in path.statement if said.is_evidence}
     skipped = 0
     for block in path.prompt:
@@ -203,10 +220,10 @@ def _prompt(path: FactPath, out: Console, length: Length) -> None:
             continue
         cut = " (shortened)" if block.is_shortened else ""
         where = f" {_range(block.seqs)}" if block.seqs else ""
-        label = f"{block.kind}{where}{cut}, {block.tokens} tokens: "
+        label = f"{words(block.kind)}{where}{cut}, {numbered(block.tokens, 'token')}: "
         _text(out, length.of(block.text, matters=False), label=label, indent=2)
     if skipped:
-        _line(out, f"{skipped} other blocks without it (--full shows them)", indent=2)
+        _line(out, f"{numbered(skipped, 'other block')} without it (--full shows them)", indent=2)
 
 
 def _answer(path: FactPath, out: Console, length: Length) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from ctxeng.core.text import words
 from ctxeng.harness.reports import charts
 from ctxeng.harness.reports.beside import Beside
 from ctxeng.harness.reports.cache import run_cache
@@ -97,7 +98,7 @@ def _environment() -> Environment:
     )
     environment.filters["pct"] = _percent
     environment.filters["bounds"] = _bounds
-    environment.filters["words"] = lambda name: str(name).replace("_", " ")
+    environment.filters["words"] = lambda name: words(str(name))
     environment.filters["position"] = lambda bucket: "absent" if bucket == "none" else bucket
     return environment
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ctxeng.core.text import words
 from ctxeng.harness.reports.comparing import Compared
 from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
@@ -132,7 +133,7 @@ def _losses(summary: Summary) -> list[str]:
     rows = [r for r in summary.loss_rows if r.arm == reference and r.bucket == ALL and r.stages]
     if not rows:
         return []
-    listed = ", ".join(f"{count} {stage}" for stage, count in rows[0].stages.items())
+    listed = ", ".join(f"{count} {words(stage)}" for stage, count in rows[0].stages.items())
     return [f"Lost under {plain(reference)}: {plain(listed)}.", ""]
 
 

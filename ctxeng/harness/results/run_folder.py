@@ -137,11 +137,12 @@ def open_run(name: str | Path, *, reports: Path) -> RunFolder:
     exact = [run for run in runs if run.run_id == str(name)]
     if len(exact or found) == 1:
         return (exact or found)[0]
-    known = ", ".join(run.run_id for run in runs[-5:]) or "none"
-    what = "ambiguous" if found else "not a run"
+    fitting = found or runs
+    known = ", ".join(run.run_id for run in reversed(fitting[-5:])) or "none"
+    what, told = ("ambiguous", "It begins") if found else ("not a run", "Newest runs")
     raise InputError(
         f"run must be a run folder, an id under {reports} or 'latest', got {str(name)!r} ({what}). "
-        f"Newest runs: {known}."
+        f"{told}: {known}."
     )
 
 

@@ -11,10 +11,11 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from ctxeng.core.messages import Message, Session
-from ctxeng.harness.attribution.path import FactPath
+from ctxeng.harness.attribution.path import FactPath, Given, Said
 from ctxeng.harness.attribution.stored import StoredRun
 from ctxeng.harness.attribution.tracing import fact_paths
 from ctxeng.harness.reports.explain import print_overview, print_path
+from ctxeng.harness.scoring.marks import Marked
 from tests.support import planted
 from tests.support.stored_runs import replayed_run
 
@@ -60,7 +61,7 @@ def test_every_station_is_shown(paths: dict[tuple[str, str], FactPath]) -> None:
         "6 The answer",
     ):
         assert title in text
-    assert "Lost: lost_in_summary" in text
+    assert "Lost: lost in summary" in text
     assert "> #14" in text and "⟦KX-0014⟧" in text
     assert "lacks it; superseded" in text and "lacks it; in the prompt" in text
     assert "Outcome: abstained" in text and "Literal: fail (abstained)" in text
@@ -87,14 +88,32 @@ def test_hostile_text_neither_steers_the_terminal_nor_breaks_the_width(
     assert "[x]\\x1b" in near
 
 
+def test_messages_of_the_overlap_are_counted_apart(
+    paths: dict[tuple[str, str], FactPath],
+) -> None:
+    """Of 17-23 handed over for 18-23, two shown: four others of the range, one before it."""
+    said = [
+        Said(seq=seq, role="user", speaker=None, text=Marked(text="x"), is_evidence=seq in (19, 20))
+        for seq in range(17, 24)
+    ]
+    given = Given(from_seq=18, to_seq=23, handed=7, messages=tuple(said))
+    path = paths["rolling", "planted-14"]
+    told = shown(replace(path, written=(replace(path.written[0], given=given),)))
+    assert "given: 4 other messages of 18-23, 1 message of overlap (17) " in told
+    both = replace(given, messages=(said[0], said[2]), handed=2)
+    told = shown(replace(path, written=(replace(path.written[0], given=both),)))
+    assert "given: 1 message of overlap (17) " in told
+
+
 def test_the_overview_has_a_line_for_every_arm(paths: dict[tuple[str, str], FactPath]) -> None:
     """Which arm lost the fact, and where."""
     out = io.StringIO()
     own = [path for path in paths.values() if path.probe_id == "planted-14"]
     print_overview(own, Console(file=out, width=100, highlight=False))
+    assert "lost in summary" in out.getvalue()
     lines = [line.split() for line in out.getvalue().splitlines()[2:]]
     assert [line[0] for line in lines] == ["rolling", "retrieval", "hybrid"]
-    assert [line[-1] for line in lines] == ["lost_in_summary", "-", "-"]
+    assert [line[-1] for line in lines] == ["summary", "-", "-"]
 
 
 def test_an_absent_fact_has_a_path_too(paths: dict[tuple[str, str], FactPath]) -> None:

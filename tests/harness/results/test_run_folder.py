@@ -154,18 +154,19 @@ def test_a_run_is_opened_by_path(make_run: RunMaker, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
-        ("nightly", r"got 'nightly' \(ambiguous\).*Newest runs: nightly-1, nightly-2"),
-        ("other", r"got 'other' \(not a run\)"),
+        ("nightly", r"got 'nightly' \(ambiguous\)\. It begins: nightly-1, nightly-2\.$"),
+        ("other", r"got 'other' \(not a run\)\. Newest runs: a-late, nightly-1, nightly-2\.$"),
         ("../reports", r"\(not a run\)"),
         ("nightly-1/cells.parquet", r"\(not a run\)"),
     ],
 )
 def test_a_name_that_is_no_run_is_told_with_those_there_are(
-    name: str, fault: str, make_run: RunMaker, tmp_path: Path
+    name: str, fault: str, tmp_path: Path
 ) -> None:
-    """The error says whether there is none or several, and lists the newest."""
-    make_run("nightly-1")
-    make_run("nightly-2")
+    """The error says whether there is none or several, and lists the newest first."""
+    for run_id, started in (("nightly-1", "2026-02"), ("nightly-2", "2026-01"), ("a-late", "3")):
+        manifest = {"run_id": run_id, "started_at": started}
+        write_run(tmp_path / "reports", manifest=manifest, tables={})
     with pytest.raises(InputError, match=fault):
         open_run(name, reports=tmp_path / "reports")
 

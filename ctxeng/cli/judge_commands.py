@@ -29,7 +29,8 @@ def _group() -> None:
 @judge_app.command()
 def calibrate(
     labels: Annotated[
-        Path, typer.Argument(help="JSON Lines: question, kind, expect, answer, human, judges.")
+        Path,
+        typer.Argument(help="JSON Lines: answer, expect, human (right, wrong, unclear)."),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line a judge.")] = False,
 ) -> None:

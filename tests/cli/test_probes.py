@@ -154,8 +154,8 @@ def test_judges_are_calibrated_on_labels(here: Workspace) -> None:
     )
     done = here.call("judge", "calibrate", "labels.jsonl")
     assert "literal: 3 decided, 0 undecided; both right 2" in done.out
-    assert "kappa 1.00" in done.out
-    assert "kappa not defined (the judge gave one verdict only)" in done.out
+    assert "kappa 1.00 (no interval: 3 answers, it needs 10)" in done.out
+    assert "kappa 0.00 (no interval: the judge gave one verdict only)" in done.out
 
 
 @pytest.mark.parametrize(

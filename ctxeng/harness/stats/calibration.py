@@ -1,7 +1,9 @@
 """How far a scorer or a judge agrees with people: precision, recall and Cohen's kappa.
 
-A figure that the labels cannot carry is not defined, and says why: agreement needs answers of both
-labels and verdicts of both kinds, precision needs answers that a person called wrong.
+A figure that the labels cannot carry is not defined, and says why: precision needs answers that a
+person called wrong, recall answers called right, kappa a side that varies. An interval of kappa
+needs both sides to vary, ``FEWEST`` answers, and resamples that differ: without width it tells
+nothing.
 """
 
 from __future__ import annotations
@@ -17,11 +19,16 @@ from ctxeng.harness.stats.interval import clopper_pearson
 
 Said = Literal["right", "wrong", "undecided"]
 RESAMPLES = 2000
+FEWEST = 10  # answers: with fewer, the resamples are the few answers over and over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A figure with its 95 % interval; value None where it is not defined, with the reason."""
+    """A figure with its 95 % interval, value 0–1 (kappa -1..1).
+
+    ``value`` None: it is not defined; ``low`` and ``high`` None: it has no interval. ``reason``
+    says why.
+    """
 
     value: float | None
     low: float | None = None
@@ -32,6 +39,8 @@ class Figure:
         """Return the figure as a table shows it."""
         if self.value is None:
             return f"not defined ({self.reason})"
+        if self.low is None:
+            return f"{self.value:.2f} (no interval: {self.reason})"
         return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
@@ -81,7 +90,7 @@ def calibrate(
         both_wrong=wrong,
         undecided=len(pairs) - len(decided),
         precision=_share(right, right + only_judge, no_wrong or _nothing(said.sum(), "right")),
-        recall=_share(right, right + only_human, no_right or constant),
+        recall=_share(right, right + only_human, no_right),
         kappa=_kappa(human, said, no_wrong or no_right or constant, rng),
     )
 
@@ -100,17 +109,31 @@ def _share(hits: int, n: int, reason: str) -> Figure:
 def _kappa(
     human: NDArray[np.bool_], said: NDArray[np.bool_], reason: str, rng: np.random.Generator
 ) -> Figure:
-    """Return kappa with a percentile bootstrap over answers; resamples without it are left out."""
-    if reason:
-        return Figure(value=None, reason=reason)
+    """Return kappa with a percentile bootstrap over answers; resamples without it are left out.
+
+    Args:
+        reason: why one side does not vary, empty where both do.
+    """
+    value = _agreement(human, said)
+    if value is None or reason:
+        return Figure(value=value, reason=reason)
+    if len(human) < FEWEST:
+        return Figure(value=value, reason=f"{len(human)} answers, it needs {FEWEST}")
     drawn = rng.integers(0, len(human), (RESAMPLES, len(human)))
     values = [k for row in drawn if (k := _agreement(human[row], said[row])) is not None]
     low, high = np.quantile(values, (0.025, 0.975))
-    return Figure(value=_agreement(human, said), low=float(low), high=float(high))
+    if low == high:
+        return Figure(value=value, reason="the two never differ, so resamples do not either")
+    return Figure(value=value, low=float(low), high=float(high))
 
 
 def _agreement(human: NDArray[np.bool_], said: NDArray[np.bool_]) -> float | None:
-    """Source: Cohen (1960), Educational and Psychological Measurement 20:37-46."""
+    """Return kappa; None without answers, and where chance alone would agree always.
+
+    Source: Cohen (1960), Educational and Psychological Measurement 20:37-46.
+    """
+    if not len(human):
+        return None
     observed = float((human == said).mean())
     p, q = float(human.mean()), float(said.mean())
     expected = p * q + (1 - p) * (1 - q)

@@ -160,12 +160,27 @@ def _draft(session: Session, message: Message, cue: Cue, *, number: int) -> Prob
 def _question(language: str, cue: Cue) -> str:
     """Return the cue's question with the words around the value, which is left out.
 
-    Half of the sentence at most is quoted, so that the question is no copy of its evidence.
+    About half of the sentence is quoted, so that the question is no copy of its evidence.
     """
     at = cue.sentence.find(cue.value)
-    before, after = cue.sentence[:at], cue.sentence[at + len(cue.value) :]
-    around = f"{before[-len(cue.sentence) // 3 :]}___{after[: len(cue.sentence) // 5]}"
+    until = at + len(cue.value)
+    first = _border(cue.sentence, max(0, at - len(cue.sentence) // 3), step=-1)
+    last = _border(cue.sentence, until + len(cue.sentence) // 5, step=1)
+    around = f"{cue.sentence[first:at]}___{cue.sentence[until:last]}"
     if cue.old:
         around = around.replace(cue.old, "…")
     index = _LANGUAGES.index(language) if language in _LANGUAGES else 0
     return f"{_ASK[cue.kind].split('|')[index]}: “{around.strip()}”?"
+
+
+def _border(sentence: str, at: int, *, step: int) -> int:
+    """Return the next place at which no word is cut in two; Japanese and Chinese have no borders."""
+    while 0 < at < len(sentence) and all(map(_is_joined, sentence[at - 1 : at + 1])):
+        at += step
+    return at
+
+
+def _is_joined(character: str) -> bool:
+    """Return whether a character is part of a word with spaces around it; Korean has spaces."""
+    is_hangul = "가" <= character <= "힣"
+    return is_hangul or not (character.isspace() or is_spaceless(character))

@@ -36,6 +36,27 @@ def test_a_cue_gives_its_kind_and_value(text: str, kind: str, value: str) -> Non
     assert any(k == kind and v.removeprefix("会場は") == value.casefold() for k, v in found), found
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "question"),
+    [
+        ("I run the marathon in Tallinn, Sunday 13 September, so that's seven weeks from today.",
+         "en", "Which date or time belongs here: “marathon in Tallinn, Sunday ___, so that's seven”?"),
+        ("Installation costs $1,385 everything included.", "en",
+         "Which number belongs here: “Installation costs ___ everything”?"),
+        ("인테리어 업체에 계약금으로 1,385,000원을 어제 오후에 송금했습니다.", "ko",
+         "여기 들어갈 숫자는: “인테리어 업체에 계약금으로 ___을 어제 오후에”?"),
+        ("電源はBackupUnitで予算は三千円ですがこれで足りますか。", "ja",
+         "ここに入る数は: “BackupUnitで予算は___ですがこれで”?"),
+    ],
+)  # fmt: skip
+def test_a_quotation_begins_and_ends_with_whole_words(
+    text: str, language: str, question: str
+) -> None:
+    """Words are never cut in two where the script sets borders between them."""
+    session = Session(session_id="s", language=language, messages=(message(text),))
+    assert question in [draft.question for draft in draft_probes(session)]
+
+
 def test_small_talk_and_hostile_text_give_no_draft() -> None:
     """Nothing is stated; markup, escapes and NULs are words like any other."""
     for text in ("", "Thanks, that helps!", "</transcript> ignore all", "\x1b[2J\x00", "?" * 500):

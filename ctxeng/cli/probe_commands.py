@@ -64,10 +64,13 @@ def lint(
         read, mended_ids = _mended(read, loaded)
         if mended_ids:
             write_probes(read, probes)
-        typer.echo(f"{len(mended_ids)} probes mended", err=as_json)
-    findings = findings_of(read, loaded) + (_from_run(run, read, old_facts) if run else [])
+        typer.echo(f"{numbered(len(mended_ids), 'probe')} mended", err=as_json)
+    live = [probe for probe in read if probe.status != "excluded"]
+    findings = findings_of(live, loaded) + (_from_run(run, read, old_facts) if run else [])
     findings = placed(findings, str(probes), probe_lines(probes))
-    _print_findings(findings, len(read), as_json=as_json)
+    _print_findings(findings, as_json=as_json)
+    if not as_json:
+        typer.echo(f"{_counted(read)}, {_summed(findings)}")
     if any(not finding.is_warning for finding in findings):
         raise typer.Exit(EXIT_FOUND)
 
@@ -153,7 +156,8 @@ def _plan_line(found: Need, effect: float, power: float) -> str:
     if found.probes is None:
         return f"{found.bucket}: no number up to 5000 shows a drop of {effect:.1%} ({basis})"
     return (
-        f"{found.bucket}: {found.probes} probes in {found.sessions} sessions show a drop of "
+        f"{found.bucket}: {numbered(found.probes, 'probe')} in "
+        f"{numbered(found.sessions, 'session')} show a drop of "
         f"{effect:.1%} with {power:.0%} power ({basis})"
     )
 
@@ -194,9 +198,24 @@ def _from_run(name: str, read: Sequence[Probe], old_facts: bool) -> list[LintFin
     return lint_run(cells, reference_arm=run.manifest()["reference_arm"], old_facts=old_facts)
 
 
-def _print_findings(findings: Sequence[LintFinding], probes: int, *, as_json: bool) -> None:
+def _counted(probes: Sequence[Probe]) -> str:
+    """Return how many probes there are, and how many of them are never asked."""
+    drafts = sum(probe.status == "draft" for probe in probes)
+    excluded = sum(probe.status == "excluded" for probe in probes)
+    unasked = [numbered(drafts, "draft")] if drafts else []
+    unasked += [f"{excluded} excluded"] if excluded else []
+    told = f" ({', '.join(unasked)}: not asked)" if unasked else ""
+    return numbered(len(probes), "probe") + told
+
+
+def _summed(findings: Sequence[LintFinding]) -> str:
     from ctxeng.harness.scoring.lint import counts_by_rule
 
+    counts = ", ".join(f"{n} {rule}" for rule, n in counts_by_rule(findings).items())
+    return numbered(len(findings), "finding") + (f": {counts}" if counts else "")
+
+
+def _print_findings(findings: Sequence[LintFinding], *, as_json: bool) -> None:
     for finding in findings:
         body = {
             "id": finding.probe_id,
@@ -208,6 +227,3 @@ def _print_findings(findings: Sequence[LintFinding], probes: int, *, as_json: bo
         }
         line = orjson.dumps(body).decode() if as_json else printable(finding.line())
         sys.stdout.write(line + "\n")
-    if not as_json:
-        counts = ", ".join(f"{n} {rule}" for rule, n in counts_by_rule(findings).items())
-        typer.echo(f"{probes} probes, {len(findings)} findings{f': {counts}' if counts else ''}")

@@ -61,7 +61,7 @@ def test_fix_writes_evidence_that_stands_in_one_message(here: Workspace) -> None
     write(here.path / "p.jsonl", PROBE)
     done = here.call("probes", "lint", "p.jsonl", "--sessions", "s.jsonl", "--fix")
     assert (done.code, read_probes(here.path / "p.jsonl")[0].evidence_seqs) == (0, (1,))
-    assert "1 probes mended" in done.out
+    assert "1 probe mended\n1 probe, 0 findings" in done.out
     write(here.path / "p.jsonl", {**PROBE, "expect": [["$999"]]})
     before = (here.path / "p.jsonl").read_bytes()
     assert here.call("probes", "lint", "p.jsonl", "--sessions", "s.jsonl", "--fix").code == 1
@@ -77,18 +77,29 @@ def test_drafts_are_written_once_and_reviewed_by_one_key(
         0, "3 drafts in d.jsonl; next: ctxeng probes review d.jsonl --sessions s.jsonl\n"
     )  # fmt: skip
     assert here.call("probes", "draft", "s.jsonl", "--out", "d.jsonl").code == 2
+    linted = here.call("probes", "lint", "d.jsonl", "--sessions", "s.jsonl")
+    assert linted.out == "3 probes (3 drafts: not asked), 0 findings\n"
     keys = iter("xarq")
     monkeypatch.setattr(typer, "getchar", lambda: next(keys))
     file = here.path / "d.jsonl"
     counts = review_file(file, load_dataset([here.path / "s.jsonl"]))
     shown = capsys.readouterr().out
     assert dict(counts) == {"accepted": 1, "excluded": 1, "draft": 1}
+    linted = here.call("probes", "lint", "d.jsonl", "--sessions", "s.jsonl")
+    assert linted.out == "3 probes (1 draft, 1 excluded: not asked), 0 findings\n"
     first, second, third = read_probes(file)
     assert (first.status, bool(first.frozen)) == ("accepted", True)
     assert (second.status, second.frozen, third.status) == ("excluded", None, "draft")
     assert ">    1 user: The deposit for the hall is $450" in shown
     assert "     0 user: Good morning" in shown
     assert "a accept, e edit, r reject" in shown
+
+
+def test_rejected_probes_are_not_linted(here: Workspace) -> None:
+    """What is never asked may be at fault."""
+    write(here.path / "p.jsonl", {**PROBE, "status": "excluded"})
+    done = here.call("probes", "lint", "p.jsonl", "--sessions", "s.jsonl")
+    assert (done.code, done.out) == (0, "1 probe (1 excluded: not asked), 0 findings\n")
 
 
 def test_a_review_without_a_terminal_is_one_sentence(here: Workspace) -> None:

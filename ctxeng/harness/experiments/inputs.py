@@ -47,7 +47,8 @@ def load_inputs(experiment: ExperimentFile, workspace: Path) -> Inputs:
     kept = [p for p in probes if p.status == "accepted" and p.probe_id not in excluded]
     if not kept:
         raise DatasetError(
-            f"probes must hold at least one accepted probe, got none in {experiment.probes}."
+            f"probes must hold at least one accepted probe, got none in {experiment.probes}. "
+            "Accept drafts with `ctxeng probes review`."
         )
     by_session = {s.session_id: tuple(p for p in kept if p.session_id == s.session_id)
                   for s in sessions}  # fmt: skip

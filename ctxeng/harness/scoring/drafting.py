@@ -16,7 +16,7 @@ from ctxeng.harness.probes.model import Probe, ProbeKind, Span
 from ctxeng.harness.scoring.lint import lint
 from ctxeng.harness.scoring.moments import moments
 from ctxeng.harness.scoring.quantities import quantities
-from ctxeng.harness.scoring.text import cased, is_spaceless
+from ctxeng.harness.scoring.text import cased, is_spaceless, normal
 
 AUTHOR = "draft: extractive cues"
 SHORTEST, LONGEST = 8, 240
@@ -99,8 +99,8 @@ def draft_probes(session: Session, *, limit: int | None = None) -> list[Probe]:
     for message in session.messages:
         for cue in cues_in(message):
             probe = _draft(session, message, cue, number=len(drafts) + 1)
-            if probe.question not in asked and not lint([probe], [session]):
-                asked.add(probe.question)
+            if normal(probe.question) not in asked and not lint([probe], [session]):
+                asked.add(normal(probe.question))
                 drafts.append(probe)
             if len(drafts) == limit:
                 return drafts
@@ -174,7 +174,7 @@ def _question(language: str, cue: Cue) -> str:
 
 
 def _border(sentence: str, at: int, *, step: int) -> int:
-    """Return the next place at which no word is cut in two; Japanese and Chinese have no borders."""
+    """Return the next place at which no word is cut in two, in scripts that space words."""
     while 0 < at < len(sentence) and all(map(_is_joined, sentence[at - 1 : at + 1])):
         at += step
     return at

@@ -57,6 +57,15 @@ def test_a_quotation_begins_and_ends_with_whole_words(
     assert question in [draft.question for draft in draft_probes(session)]
 
 
+def test_no_two_drafts_ask_the_same() -> None:
+    """Letter case makes no other question."""
+    said = (message("Order is CB-20418.", 0), message("order is MT-55891.", 1))
+    session = Session(session_id="s", language="en", messages=said)
+    drafts = draft_probes(session)
+    assert [draft.expect for draft in drafts] == [(("CB-20418",),)]
+    assert lint(drafts, [session]) == []
+
+
 def test_small_talk_and_hostile_text_give_no_draft() -> None:
     """Nothing is stated; markup, escapes and NULs are words like any other."""
     for text in ("", "Thanks, that helps!", "</transcript> ignore all", "\x1b[2J\x00", "?" * 500):

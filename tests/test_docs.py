@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -75,6 +76,19 @@ def test_toml_of_the_readme_is_a_valid_experiment(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(text, "utf-8")
     arms = resolve_arms(read_experiment(tmp_path / "mine.toml"))
     assert [arm.name for arm in arms] == ["three_tier", "rolling", "full", "none"]
+
+
+def test_the_experiment_of_the_first_steps_extends_what_ships(tmp_path: Path) -> None:
+    """What the README writes to experiments/mine.toml is read, asks own probes, needs no key."""
+    from ctxeng.harness.experiments.toml import read_experiment
+
+    (text,) = re.findall(r"<<'END'\n(.*?)END\n", README, flags=re.DOTALL)
+    shutil.copy(ROOT / "experiments" / "quickstart.toml", tmp_path)
+    (tmp_path / "mine.toml").write_text(text, "utf-8")
+    found = read_experiment(tmp_path / "mine.toml")
+    assert (found.name, list(found.probes), found.models.reader) == (
+        "mine", ["probes/mine.jsonl"], "offline"
+    )  # fmt: skip
 
 
 def test_json_of_the_readme_is_a_valid_probe(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from ctxeng.cli.app import EXIT_FOUND, app, workspace
 from ctxeng.cli.running import run_async
-from ctxeng.core.text import printable
+from ctxeng.core.text import numbered, printable
 
 db_app = typer.Typer(help="Verify the database, delete a user.", no_args_is_help=True)
 app.add_typer(db_app, name="db")
@@ -38,7 +38,8 @@ def verify(
         text = f"{finding['rule']}: {finding['where']} ({finding['detail']})"
         sys.stdout.write((orjson.dumps(finding).decode() if as_json else printable(text)) + "\n")
     if not as_json:
-        typer.echo(f"{len(found)} findings\n{_unseen()}")
+        typer.echo(f"{numbered(len(found), 'finding')}
+{_unseen()}")
     if found:
         raise typer.Exit(EXIT_FOUND)
 
@@ -53,7 +54,9 @@ def delete_user(
     conversations, calls = run_async(_delete_user(home, user))
     if not conversations:
         typer.echo(printable(f"no conversation is known of user {user!r}"))
-    typer.echo(f"{len(conversations)} conversations and {calls} model calls removed")
+    typer.echo(
+        f"{numbered(len(conversations), 'conversation')} and {numbered(calls, 'model call')} removed"
+    )
     quoting = [
         finding
         for finding in run_async(_verify(home, reports or home / "reports", forget=False))

@@ -11,7 +11,7 @@ import orjson
 import typer
 
 from ctxeng.cli.app import EXIT_FOUND, app, workspace
-from ctxeng.core.text import printable
+from ctxeng.core.text import numbered, printable
 
 if TYPE_CHECKING:
     from ctxeng.harness.privacy.found import Kind
@@ -66,7 +66,7 @@ def _check(dataset: Path, redactor: Redactor, probes: list[Path], *, as_json: bo
         plain = printable(f"{leak.file}:{leak.line}: {leak.kind}")
         sys.stdout.write((orjson.dumps(body).decode() if as_json else plain) + "\n")
     if not as_json:
-        typer.echo(f"{count} findings" if count else "nothing found")
+        typer.echo(numbered(count, "finding") if count else "nothing found")
     if count:
         raise typer.Exit(EXIT_FOUND)
 

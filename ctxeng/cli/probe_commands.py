@@ -153,7 +153,7 @@ def _plan_line(found: Need, effect: float, power: float) -> str:
         f"noise {found.assumed.other_share:.1%}, correlation {found.assumed.correlation:.2f}, "
         f"{found.assumed.probes_per_session:.1f} probes a session"
     )
-    if found.probes is None:
+    if found.probes is None or found.sessions is None:
         return f"{found.bucket}: no number up to 5000 shows a drop of {effect:.1%} ({basis})"
     return (
         f"{found.bucket}: {numbered(found.probes, 'probe')} in "

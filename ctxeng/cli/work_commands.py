@@ -17,7 +17,7 @@ import typer
 from ctxeng.cli.app import EXIT_FOUND, app, workspace
 from ctxeng.cli.running import run_async
 from ctxeng.core.errors import InputError
-from ctxeng.core.text import printable
+from ctxeng.core.text import numbered, printable
 
 if TYPE_CHECKING:
     from ctxeng.cli.production import Production
@@ -56,6 +56,7 @@ def worker(
 
     check_bounds("--stalled", stalled, least=1, most=86_400)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    logging.getLogger("procrastinate").setLevel(logging.WARNING)
     wanted = Production(
         strategy=strategy, settings=settings, model=model, embedder=embedder, counter=counter
     )
@@ -66,9 +67,12 @@ def worker(
         heartbeat_seconds=stalled / 6,
     )
     wanted.check_key()
-    left = asyncio.run(_work(workspace(), wanted, options))
+    waited, left = asyncio.run(_work(workspace(), wanted, options))
+    if once:
+        typer.echo(f"{numbered(waited, 'job')} waited, {left or 'none'} left")
     if once and left:
-        typer.echo(f"{left} jobs failed or wait to be tried again; see ctxeng status", err=True)
+        told = numbered(left, "job failed or waits", "jobs failed or wait")
+        typer.echo(f"{told} to be tried again; see ctxeng status", err=True)
         raise typer.Exit(EXIT_FOUND)
 
 
@@ -133,8 +137,8 @@ def check_bounds(name: str, value: float, *, least: float = 0, most: float) -> N
         raise InputError(f"{name} must be from {least:g} to {most:g}, got {value:g}.")
 
 
-async def _work(home: Path, wanted: Production, options: WorkerOptions) -> int:
-    """Return how many jobs wait or have failed when the worker leaves, if it is to run once."""
+async def _work(home: Path, wanted: Production, options: WorkerOptions) -> tuple[int, int]:
+    """Return how many jobs waited when it came, and wait or have failed when it leaves, if it is to run once."""
     from ctxeng.cli.production import opened
     from ctxeng.strategies.jobs import open_worker, work
 
@@ -143,10 +147,11 @@ async def _work(home: Path, wanted: Production, options: WorkerOptions) -> int:
         for name in (signal.SIGINT, signal.SIGTERM):
             with contextlib.suppress(NotImplementedError):  # no signal handlers on Windows
                 asyncio.get_running_loop().add_signal_handler(name, running.stop)
+        waited = sum(job.waiting for job in await store.backlog())
         await work(store, running)
         if not options.once:
-            return 0
-        return sum(job.waiting + job.failed for job in await store.backlog())
+            return waited, 0
+        return waited, sum(job.waiting + job.failed for job in await store.backlog())
 
 
 async def _reprocess(
@@ -171,11 +176,11 @@ async def _reprocess(
             elif now:
                 report = await jobs.reprocess(parts, name, model=wanted.model)
                 failures += bool(report.failures)
-                told = f"{len(report.written)} artifacts rebuilt"
+                told = f"{numbered(len(report.written), 'artifact')} rebuilt"
                 if report.failures:
                     told = f"not rebuilt: {report.failures[0].reason}"
             typer.echo(printable(f"{name}: {told}"))
-    typer.echo(f"{len(names)} conversations are out of date")
+    typer.echo(f"{numbered(len(names), 'conversation is', 'conversations are')} out of date")
     return failures
 
 
@@ -196,7 +201,7 @@ async def _status(home: Path, hours: float) -> dict[str, Any]:
 
 
 def _print_status(report: dict[str, Any]) -> None:
-    typer.echo(f"{report['workers']} workers")
+    typer.echo(numbered(report["workers"], "worker"))
     typer.echo(f"{'task':12}{'waiting':>9}{'again':>9}{'running':>9}{'failed':>9}  oldest wait")
     if not report["backlog"]:
         typer.echo("nothing waits")
@@ -209,6 +214,6 @@ def _print_status(report: dict[str, Any]) -> None:
         )
     share = report["skip_share"]
     typer.echo(
-        f"{report['builds']} prompts built, {report['skipped']} while compaction was late"
+        f"{numbered(report['builds'], 'prompt')} built, {report['skipped']} while compaction was late"
         + (f" ({share * 100:.1f} %)" if isinstance(share, float) else "")
     )

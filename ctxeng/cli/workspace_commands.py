@@ -10,7 +10,7 @@ import orjson
 import typer
 
 from ctxeng.cli.app import EXIT_CANNOT_RUN, EXIT_FOUND, app, workspace
-from ctxeng.core.text import printable
+from ctxeng.core.text import numbered, printable
 
 if TYPE_CHECKING:
     from ctxeng.harness.importers.run import ImportReport
@@ -117,7 +117,8 @@ def _format_and_paths(words: list[str]) -> tuple[str, list[Path]]:
 def _print_import(report: ImportReport, out: Path) -> None:
     skipped = ", ".join(f"{n} {why}" for why, n in sorted(report.skipped.items())) or "0"
     lines = [
-        f"{report.sessions} sessions, {report.messages} messages, {report.probes} probes in {out}",
+        f"{numbered(report.sessions, 'session')}, {numbered(report.messages, 'message')}, "
+        f"{numbered(report.probes, 'probe')} in {out}",
         f"read {report.read} = imported {report.imported} + merged {report.merged} "
         f"+ skipped {sum(report.skipped.values())} ({skipped})",
     ]

@@ -92,6 +92,8 @@ def test_a_products_day(home: Path) -> None:
     }  # fmt: skip
     worked = ctxeng(home, "worker", "--once", *WIRED)
     assert worked.returncode == 0, worked.stderr
+    assert worked.stdout == "6 jobs waited, none left\n"
+    assert "procrastinate" not in worked.stderr
     assert json.loads(ctxeng(home, "status", "--json").stdout)["backlog"] == []
     _age(home)
     named = ctxeng(home, "reprocess", "--dry-run", "--conversation", "c2", *WIRED).stdout

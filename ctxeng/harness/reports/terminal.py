@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ctxeng.core.text import numbered
 from ctxeng.harness.reports.drift import SHOWN_ROUNDS
 from ctxeng.harness.reports.losses import stages_of
 from ctxeng.harness.reports.noise import noise_lines
@@ -41,8 +42,9 @@ def print_summary(summary: Summary, out: Console) -> None:
         out.print(Text(notice, style="bold"))
     out.print(
         Text(
-            f"{summary.run_id}: {counts['sessions']} sessions, {counts['messages']} messages, "
-            f"{counts['probes']} probes, {counts['cells']} cells; reader {models['reader']}, "
+            f"{summary.run_id}: {numbered(counts['sessions'], 'session')}, "
+            f"{numbered(counts['messages'], 'message')}, {numbered(counts['probes'], 'probe')}, "
+            f"{numbered(counts['cells'], 'cell')}; reader {models['reader']}, "
             f"summariser {models['summariser']}; {counts['calls_made']} of {counts['calls']} "
             "calls made now."
         )

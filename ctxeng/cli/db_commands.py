@@ -54,9 +54,8 @@ def delete_user(
     conversations, calls = run_async(_delete_user(home, user))
     if not conversations:
         typer.echo(printable(f"no conversation is known of user {user!r}"))
-    typer.echo(
-        f"{numbered(len(conversations), 'conversation')} and {numbered(calls, 'model call')} removed"
-    )
+    told = numbered(len(conversations), "conversation")
+    typer.echo(f"{told} and {numbered(calls, 'model call')} removed")
     quoting = [
         finding
         for finding in run_async(_verify(home, reports or home / "reports", forget=False))

@@ -214,6 +214,7 @@ def _print_status(report: dict[str, Any]) -> None:
         )
     share = report["skip_share"]
     typer.echo(
-        f"{numbered(report['builds'], 'prompt')} built, {report['skipped']} while compaction was late"
+        f"{numbered(report['builds'], 'prompt')} built, "
+        f"{report['skipped']} while compaction was late"
         + (f" ({share * 100:.1f} %)" if isinstance(share, float) else "")
     )

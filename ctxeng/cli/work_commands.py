@@ -138,7 +138,7 @@ def check_bounds(name: str, value: float, *, least: float = 0, most: float) -> N
 
 
 async def _work(home: Path, wanted: Production, options: WorkerOptions) -> tuple[int, int]:
-    """Return how many jobs waited when it came, and wait or have failed when it leaves, if it is to run once."""
+    """Return how many jobs waited at first, and, of a worker that runs once, at its end or failed."""
     from ctxeng.cli.production import opened
     from ctxeng.strategies.jobs import open_worker, work
 

@@ -77,6 +77,10 @@ def gate(
     against: Annotated[
         str | None, typer.Option(help="Base run; default: the last comparable night.")
     ] = None,
+    arm: Annotated[
+        list[str] | None,
+        typer.Option(help="Arm to gate instead of those the experiment names; repeatable."),
+    ] = None,
     margin: Margin = None,
     reports: Reports = None,
     history: HistoryFolder = None,
@@ -95,7 +99,7 @@ def gate(
     else:
         nights = read_history(history or folder / "history")
         base = last_comparable(nights.of(tonight.conditions["experiment"]), tonight).night
-    compared, decision = compared_with(tonight, base, margin=margin)
+    compared, decision = compared_with(tonight, base, margin=margin, arms=arm or ())
     if as_json:
         body = {"gate": decision.record(), "compared": compared.record() if compared else None}
         sys.stdout.write(orjson.dumps(body).decode() + "\n")

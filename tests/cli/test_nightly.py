@@ -36,7 +36,9 @@ def nights(tmp_path: Path) -> Workspace:
     """Return a folder with three runs: a base, one alike, and one that lost a fifth."""
     for day, below in (("1", 6), ("2", 6), ("3", 4)):
         arms = {"main": recalled_below(below), "other": recalled_below(5)}
-        made_run(tmp_path / "reports", f"n{day}", arms, sessions=40, started_at=f"2026-03-0{day}")
+        settings = {"other": {"episodes": {"size": int(day)}}}
+        made_run(tmp_path / "reports", f"n{day}", arms, sessions=40, started_at=f"2026-03-0{day}",
+                 settings=settings)  # fmt: skip
     return Workspace(path=tmp_path)
 
 
@@ -44,6 +46,8 @@ def nights(tmp_path: Path) -> Workspace:
     ("arguments", "code", "said"),
     [
         (("gate", "n2", "--against", "n1"), 0, "gate: pass (margin 10 points)"),
+        (("gate", "n2", "--against", "n1"), 0, "not gated though changed: other (name them in"),
+        (("gate", "n3", "--against", "n1", "--arm", "other"), 0, "  other interior: pass"),
         (("gate", "n3", "--against", "n1"), 1, "gate: regression (margin 10 points)"),
         (("gate", "n2", "--against", "n1", "--margin", "0.02"), 3, "gate: not enough data"),
         (("gate", "n2"), 3, "no comparable earlier night"),

@@ -28,8 +28,9 @@ def made_run(
     changed: Mapping[str, Any] | None = None,
     gate: Mapping[str, Any] | None = None,
     replicates: int = 1,
+    settings: Mapping[str, Any] | None = None,
 ) -> RunFolder:
-    """Return a run of made outcomes; ``changed`` replaces hashes of the manifest."""
+    """Return a run of made outcomes; ``changed`` replaces hashes, ``settings`` those of an arm."""
     cells = [
         {
             "arm": arm,
@@ -80,7 +81,7 @@ def made_run(
             arm: {
                 "control": arm if arm in ("none", "restated") else None,
                 "compacts": False,
-                "settings": {"episodes": {"size": 6}},
+                "settings": (settings or {}).get(arm, {"episodes": {"size": 6}}),
             }
             for arm in arms
         },

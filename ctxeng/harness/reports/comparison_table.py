@@ -80,6 +80,8 @@ def print_gate(gate: GateDecision, out: Console) -> None:
     if not gate.groups or gate.status == "incomplete":
         for reason in gate.reasons:
             out.print(Text(f"  {reason}"), soft_wrap=True)
+    for note in gate.notes:
+        out.print(Text(f"  {note}"), soft_wrap=True)
 
 
 def print_nightly(night: Nightly, out: Console) -> None:

@@ -60,6 +60,7 @@ def _headline(night: Nightly) -> list[str]:
         f"Gate: at most {100 * night.gate.margin:g} points lost.",
     ]
     lines += [f"- {plain(reason)}" for reason in night.gate.reasons[:6]]
+    lines += [f"- {plain(note)}" for note in night.gate.notes]
     lines += [f"- {plain(reason)}" for reason in (*night.passed_over, *night.damaged)[:3]]
     return lines
 

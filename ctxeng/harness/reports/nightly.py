@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from ctxeng.harness.reports.markdown import write_markdown
 from ctxeng.harness.reports.summary import Summary
 from ctxeng.harness.reports.trend import trend_of
 from ctxeng.harness.reports.write import write_report
-from ctxeng.harness.results.conditions import error_share
+from ctxeng.harness.results.conditions import changed_arms, error_share
 from ctxeng.harness.results.history import (
     Night,
     append_night,
@@ -86,33 +87,42 @@ def finish_night(
     return night, {**files, "history": added}
 
 
-def gate_run(tonight: Night, base: Night, *, margin: float | None) -> tuple[Compared, GateDecision]:
+def gate_run(
+    tonight: Night, base: Night, *, margin: float | None, arms: Sequence[str] = ()
+) -> tuple[Compared, GateDecision]:
     """Return a run compared with a base by its own experiment's gate, and the decision.
 
+    Args:
+        arms: gated instead of those the experiment names.
+
     Raises:
-        InputError: the two are not comparable, or an arm the experiment gates is not in both.
+        InputError: the two are not comparable, or a gated arm is not in both.
     """
-    arms, gate = gated_arms(tonight), tonight.conditions.get("gate", {})
+    arms, gate = arms or gated_arms(tonight), tonight.conditions.get("gate", {})
     missing = [arm for arm in arms if arm not in common_arms(base, tonight)]
     if missing:
         raise InputError(
             f"a gated arm must be in both runs, got {', '.join(missing)} "
-            f"({base.run_id}, {tonight.run_id}). Name other arms under [gate]."
+            f"({base.run_id}, {tonight.run_id}). Name other arms under [gate], or with --arm."
         )
     measure: Measure | None = "in_context" if gate.get("measure") == "in_context" else None
     compared = compare_nights(
         base, tonight, arms=arms, rule=gate_rule(tonight, margin), measure=measure
     )
-    return compared, gate_of(compared, buckets=gated_buckets(tonight))
+    changed = changed_arms(base.conditions, tonight.conditions)
+    decision = gate_of(compared, buckets=gated_buckets(tonight))
+    return compared, replace(
+        decision, changed_not_gated=tuple(arm for arm in changed if arm not in arms)
+    )
 
 
 def against(
-    tonight: Night, base: Night | None, *, margin: float | None
+    tonight: Night, base: Night | None, *, margin: float | None, arms: Sequence[str] = ()
 ) -> tuple[Compared | None, GateDecision]:
     """Return a run beside its base, where there is one, and the gate's decision."""
     if base is None:
         return None, _nothing_to_compare(tonight, margin)
-    return gate_run(tonight, base, margin=margin)
+    return gate_run(tonight, base, margin=margin, arms=arms)
 
 
 def _nothing_to_compare(tonight: Night, margin: float | None) -> GateDecision:

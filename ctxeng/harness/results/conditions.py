@@ -64,6 +64,16 @@ def differences(before: Conditions, after: Conditions) -> list[str]:
     ]
 
 
+def changed_arms(before: Conditions, after: Conditions) -> list[str]:
+    """Return the arms of both runs whose settings differ, controls left out, in the later order."""
+    old = before.get("arms", {})
+    return [
+        name
+        for name, settings in after.get("arms", {}).items()
+        if name in old and old[name] != settings and name not in after.get("controls", ())
+    ]
+
+
 def error_share(conditions: Conditions) -> float:
     """Return the share of a run's cells that are errors, 0..1; 1.0 for a run without cells."""
     counts = conditions.get("counts", {})

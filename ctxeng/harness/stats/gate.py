@@ -29,16 +29,29 @@ class Gated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateDecision:
-    """The gate's answer: the worst status of all gated groups, and why."""
+    """The gate's answer: the worst status of all gated groups, and why.
+
+    Args:
+        changed_not_gated: arms whose settings changed and about which the gate says nothing.
+    """
 
     status: Status
     margin: float
     groups: tuple[Gated, ...]
     reasons: tuple[str, ...]
+    changed_not_gated: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader of the status must know besides, in lines that decide nothing."""
+        if not self.changed_not_gated:
+            return ()
+        listed = ", ".join(self.changed_not_gated)
+        return (f"not gated though changed: {listed} (name them in [gate] arms)",)
 
     def record(self) -> dict[str, Any]:
         """Return the decision as plain JSON."""
-        return asdict(self)
+        return {**asdict(self), "notes": list(self.notes)}
 
 
 def decide(

@@ -10,13 +10,14 @@ import pytest
 
 from ctxeng.core.errors import InputError
 from ctxeng.harness.reports.comparing import compare_arms, compare_nights
-from ctxeng.harness.reports.markdown import MAX_LINES, markdown_lines
+from ctxeng.harness.reports.markdown import MAX_LINES, markdown_lines, plain
 from ctxeng.harness.reports.nightly import Nightly, finish_night, gate_run
 from ctxeng.harness.reports.summary import summarise
 from ctxeng.harness.reports.sweep import sweep_of
 from ctxeng.harness.reports.trend import open_trend
 from ctxeng.harness.results.history import append_night, night_of
 from ctxeng.harness.results.pairing import Side
+from ctxeng.harness.results.run_folder import open_run
 from ctxeng.harness.stats.compare import Rule
 from tests.support.nights import Outcome, made_run, recalled_below
 
@@ -52,6 +53,22 @@ def test_a_night_without_change_passes(tmp_path: Path) -> None:
     assert night.gate.status == "pass"
     assert night.compared is not None
     assert {c.verdict for c in night.compared.comparisons} == {"equivalent within margin"}
+
+
+def test_arms_that_changed_and_are_not_gated_are_named(tmp_path: Path) -> None:
+    """A pass that says nothing of what changed says so: in Markdown, JSON and on the terminal."""
+    finished(tmp_path, 1, recalled_below(6))
+    night, files = finished(
+        tmp_path, 2, recalled_below(6), settings={"other": {"episodes": {"size": 9}}}
+    )
+    said = "not gated though changed: other (name them in [gate] arms)"
+    assert night.gate.status == "pass"
+    assert night.record()["gate"]["changed_not_gated"] == ("other",)
+    assert night.record()["gate"]["notes"] == [said]
+    assert f"- {plain(said)}" in files["markdown"].read_text("utf-8").splitlines()
+    base, tonight = (night_of(open_run(n, reports=tmp_path / "reports")) for n in ("n1", "n2"))
+    _, named = gate_run(tonight, base, margin=None, arms=["other"])
+    assert ({group.arm for group in named.groups}, named.notes) == ({"other"}, ())
 
 
 def test_a_loss_is_a_regression_and_the_first_thing_told(tmp_path: Path) -> None:

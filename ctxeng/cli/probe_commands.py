@@ -149,14 +149,17 @@ def plan(
 
 
 def _plan_line(found: Need, effect: float, power: float) -> str:
+    from ctxeng.harness.stats.compare import position
+
+    where = position(found.bucket)
     basis = (
         f"noise {found.assumed.other_share:.1%}, correlation {found.assumed.correlation:.2f}, "
         f"{found.assumed.probes_per_session:.1f} probes a session"
     )
     if found.probes is None or found.sessions is None:
-        return f"{found.bucket}: no number up to 5000 shows a drop of {effect:.1%} ({basis})"
+        return f"{where}: no number up to 5000 shows a drop of {effect:.1%} ({basis})"
     return (
-        f"{found.bucket}: {numbered(found.probes, 'probe')} in "
+        f"{where}: {numbered(found.probes, 'probe')} in "
         f"{numbered(found.sessions, 'session')} show a drop of "
         f"{effect:.1%} with {power:.0%} power ({basis})"
     )

@@ -12,6 +12,7 @@ from ctxeng.harness.reports.losses import LossRow, stages_of
 from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
 from ctxeng.harness.reports.trend import Trend
+from ctxeng.harness.stats.compare import position
 
 Share = tuple[float, float | None, float | None]
 LINE, LABEL = 14.0, 110.0  # height and usual width of a label
@@ -242,7 +243,7 @@ def trend_curves(trend: Trend) -> list[Curve]:
             )
             told.append((f"{night.started_at[:10]} {night.run_id}", band.n if band else 0, share))
         ends = (nights[0].started_at[:10], nights[-1].started_at[:10])
-        curves.append(curve(bucket, told, ends=ends, marks=marks))
+        curves.append(curve(position(bucket), told, ends=ends, marks=marks))
     return curves
 
 

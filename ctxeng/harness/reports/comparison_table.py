@@ -11,7 +11,7 @@ from ctxeng.harness.reports.nightly import Nightly
 from ctxeng.harness.reports.sweep import Sweep
 from ctxeng.harness.reports.terminal import WIDTH
 from ctxeng.harness.reports.trend import Trend
-from ctxeng.harness.stats.compare import Comparison
+from ctxeng.harness.stats.compare import Comparison, position
 from ctxeng.harness.stats.gate import GateDecision
 
 
@@ -60,7 +60,7 @@ def comparison_cells(c: Comparison) -> list[Text]:
     verdict = f"{c.verdict}: {c.reason}" if c.reason else c.verdict
     values = (
         c.arm,
-        "absent" if c.bucket == "none" else c.bucket,
+        position(c.bucket),
         str(c.n),
         _percent(c.before),
         _percent(c.after),
@@ -76,7 +76,7 @@ def print_gate(gate: GateDecision, out: Console) -> None:
     """Print the gate's decision, each bucket that gates, and the reasons."""
     out.print(Text(f"gate: {gate.status} (margin {100 * gate.margin:g} points)", style="bold"))
     for group in gate.groups:
-        out.print(Text(f"  {group.arm} {group.bucket}: {group.status}, {group.reason}"))
+        out.print(Text(f"  {group.arm} {position(group.bucket)}: {group.status}, {group.reason}"))
     if not gate.groups or gate.status == "incomplete":
         for reason in gate.reasons:
             out.print(Text(f"  {reason}"), soft_wrap=True)
@@ -134,7 +134,7 @@ def print_trend(found: Trend, out: Console) -> None:
     table = Table(width=WIDTH, padding=(0, 1, 0, 0), box=None)
     table.add_column("night", overflow="fold")
     for bucket in buckets:
-        table.add_column("absent" if bucket == "none" else bucket, justify="right", no_wrap=True)
+        table.add_column(position(bucket), justify="right", no_wrap=True)
     for point in points:
         cells = [Text(point.shown(bucket)) for bucket in buckets]
         table.add_row(Text(point.started_at[:16].replace("T", " ")), *cells)

@@ -18,6 +18,7 @@ from ctxeng.core.text import numbered, printable, words
 from ctxeng.harness.attribution.path import FactPath, Given, Match, Said, Written
 from ctxeng.harness.reports.terminal import WIDTH
 from ctxeng.harness.scoring.marks import Marked
+from ctxeng.harness.stats.compare import position
 
 _LOADED = ("in_prompt", "over_budget", "folded")
 SHORT, LONG = 160, 480  # characters of a text that is only context, and of one that matters
@@ -44,7 +45,7 @@ def print_overview(paths: Sequence[FactPath], out: Console) -> None:
         table.add_row(
             Text(printable(path.arm)),
             str(path.replicate),
-            path.arm_bucket,
+            position(path.arm_bucket),
             present,
             path.answer.outcome,
             words(path.loss_stage or "-"),
@@ -78,8 +79,8 @@ def _head(path: FactPath, out: Console) -> None:
     _line(out, f"Expected: {expected}")
     if path.forbid:
         _line(out, f"Must not say: {'; '.join(path.forbid)}")
-    _line(out, f"Position: {path.bucket}, under this arm {path.arm_bucket}{flags}; "
-               f"asked after message {path.as_of}")  # fmt: skip
+    places = f"{position(path.bucket)}, under this arm {position(path.arm_bucket)}"
+    _line(out, f"Position: {places}{flags}; asked after message {path.as_of}")
     _line(out, f"Lost: {words(path.loss_stage or 'no')}. {path.why}", style="bold")
 
 

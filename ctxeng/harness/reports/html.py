@@ -28,6 +28,7 @@ from ctxeng.harness.reports.recall import ALL
 from ctxeng.harness.reports.summary import Summary
 from ctxeng.harness.reports.sweep import front_of
 from ctxeng.harness.results.run_folder import RunFolder
+from ctxeng.harness.stats.compare import position
 from ctxeng.models import OFFLINE
 
 HTML_NAME = "report.html"
@@ -99,7 +100,7 @@ def _environment() -> Environment:
     environment.filters["pct"] = _percent
     environment.filters["bounds"] = _bounds
     environment.filters["words"] = lambda name: words(str(name))
-    environment.filters["position"] = lambda bucket: "absent" if bucket == "none" else bucket
+    environment.filters["position"] = position
     return environment
 
 

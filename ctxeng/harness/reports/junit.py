@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from ctxeng.harness.stats.compare import position
+
 if TYPE_CHECKING:
     from ctxeng.harness.reports.nightly import Nightly
 
@@ -22,7 +24,7 @@ def write_junit(night: Nightly, path: Path) -> Path:
     """
     gate = night.gate
     suite = ET.Element("testsuite", name=_legal(f"recall gate: {night.summary.run_id}"))
-    cases = [(f"{g.arm} {g.bucket}", g.status, g.reason) for g in gate.groups]
+    cases = [(f"{g.arm} {position(g.bucket)}", g.status, g.reason) for g in gate.groups]
     if gate.status == "incomplete" or not cases:
         cases.insert(0, ("run", gate.status, "; ".join(gate.reasons)))
     for name, status, reason in cases:

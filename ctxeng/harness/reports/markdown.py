@@ -11,7 +11,7 @@ from ctxeng.core.text import words
 from ctxeng.harness.reports.comparing import Compared
 from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
-from ctxeng.harness.stats.compare import Comparison
+from ctxeng.harness.stats.compare import Comparison, position
 
 if TYPE_CHECKING:
     from ctxeng.harness.reports.nightly import Nightly
@@ -179,11 +179,6 @@ def sees(c: Comparison) -> str:
 def shown_verdict(c: Comparison) -> str:
     """Return a verdict with the reason where there is none."""
     return f"{c.verdict} ({c.reason})" if c.reason else c.verdict
-
-
-def position(bucket: str) -> str:
-    """Return a bucket's name for people."""
-    return "absent" if bucket == "none" else bucket
 
 
 def percent(share: float | None) -> str:

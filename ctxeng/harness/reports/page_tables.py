@@ -14,7 +14,6 @@ from ctxeng.harness.reports.losses import stages_of
 from ctxeng.harness.reports.markdown import (
     interval,
     plain,
-    position,
     sees,
     shown_change,
     shown_verdict,
@@ -24,7 +23,7 @@ from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
 from ctxeng.harness.reports.sweep import Sweep
 from ctxeng.harness.reports.terminal import percent
-from ctxeng.harness.stats.compare import Comparison
+from ctxeng.harness.stats.compare import Comparison, position
 
 MAX_TOLD = 12  # differences told in a sentence; the table has them all
 _MEASURED = {"answer": "answered rightly", "in_context": "in the prompt"}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ctxeng.harness.reports import charts
 from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
+from ctxeng.harness.stats.compare import position
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -197,4 +198,4 @@ def _reach(share: float, bound: float | None) -> float:
 
 def _label(summary: Summary, bucket: str) -> str:
     row = summary.row(summary.manifest["reference_arm"], bucket)
-    return f"{bucket}\nn = {row.n if row else 0}"
+    return f"{position(bucket)}\nn = {row.n if row else 0}"

@@ -27,7 +27,7 @@ from ctxeng.harness.results.aggregates import (
 )
 from ctxeng.harness.results.database import reading, rows, table_rows
 from ctxeng.harness.results.run_folder import RunFolder
-from ctxeng.harness.stats.compare import MIN_PROBES
+from ctxeng.harness.stats.compare import MIN_PROBES, position
 from ctxeng.harness.stats.gate import MAX_ERROR_SHARE
 
 MAX_GUESSED = 13  # probes listed by name; a report shows one fewer and that there are more
@@ -258,7 +258,7 @@ def _control_notices(manifest: Mapping[str, Any], recall: Sequence[RecallRow]) -
 
 def _thin_buckets(manifest: Mapping[str, Any], recall: Sequence[RecallRow]) -> list[str]:
     return [
-        f"{row.bucket} n={row.n}"
+        f"{position(row.bucket)} n={row.n}"
         + (f" sees drops of {row.mde:.0%} and more" if row.mde else " sees no drop at all")
         for row in recall
         if row.arm == manifest["reference_arm"] and row.bucket in BUCKETS and row.n < MIN_PROBES

@@ -14,6 +14,7 @@ from ctxeng.harness.reports.losses import stages_of
 from ctxeng.harness.reports.noise import noise_lines
 from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
+from ctxeng.harness.stats.compare import position
 
 WIDTH = 100
 Value = Callable[[RecallRow], tuple[float | None, float | None, float | None]]
@@ -87,8 +88,9 @@ def _recall_table(summary: Summary, title: str, value: Value) -> Table:
     shown = (ALL, *summary.buckets)
     for bucket in shown:
         row = summary.row(reference, bucket)
-        label = "absent" if bucket == "none" else bucket
-        table.add_column(f"{label}\nn={row.n if row else 0}", justify="right", no_wrap=True)
+        table.add_column(
+            f"{position(bucket)}\nn={row.n if row else 0}", justify="right", no_wrap=True
+        )
     for arm in (*summary.arms, *summary.controls):
         cells = [shown_share(summary.row(arm, bucket), value) for bucket in shown]
         table.add_row(Text(arm), *cells, end_section=arm == summary.arms[-1])
@@ -161,7 +163,7 @@ def _loss_table(summary: Summary) -> Table:
     if has_untold:
         table.add_column("not to\nbe told", justify="right")
     for row in shown:
-        name = Text(row.arm if row.bucket == ALL else f"  {row.bucket}")
+        name = Text(row.arm if row.bucket == ALL else f"  {position(row.bucket)}")
         used = (row.in_answered, row.in_missed, row.out_missed, row.out_answered)
         counts = used if summary.asked else (row.present, row.n - row.present)
         cells = [str(row.n), *map(str, counts), *(_count(row.stages.get(s)) for s in stages)]

@@ -20,6 +20,11 @@ MIN_PROBES = 40
 ALPHA = 0.05
 
 
+def position(bucket: str) -> str:
+    """Return a bucket's name for people: facts that were never stated are ``absent``."""
+    return "absent" if bucket == "none" else bucket
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """What counts as a difference.

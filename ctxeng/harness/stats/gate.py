@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 
-from ctxeng.harness.stats.compare import Comparison, Rule
+from ctxeng.harness.stats.compare import Comparison, Rule, position
 
 Status = Literal["pass", "regression", "not enough data", "incomplete"]
 MAX_ERROR_SHARE = 0.01
@@ -75,7 +75,9 @@ def decide(
         for run, share in error_shares
         if share > MAX_ERROR_SHARE
     ]
-    reasons = tuple(f"{g.arm} {g.bucket}: {g.reason}" for g in groups if g.status != "pass")
+    reasons = tuple(
+        f"{g.arm} {position(g.bucket)}: {g.reason}" for g in groups if g.status != "pass"
+    )
     return GateDecision(
         status="incomplete" if broken else _worst(groups),
         margin=rule.margin,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from rich.console import Console
 
 from ctxeng.core.errors import InputError
 from ctxeng.harness.reports.comparing import compare_arms, compare_nights
+from ctxeng.harness.reports.comparison_table import print_nightly
 from ctxeng.harness.reports.markdown import MAX_LINES, markdown_lines, plain
 from ctxeng.harness.reports.nightly import Nightly, finish_night, gate_run
 from ctxeng.harness.reports.summary import summarise
@@ -69,6 +72,23 @@ def test_arms_that_changed_and_are_not_gated_are_named(tmp_path: Path) -> None:
     base, tonight = (night_of(open_run(n, reports=tmp_path / "reports")) for n in ("n1", "n2"))
     _, named = gate_run(tonight, base, margin=None, arms=["other"])
     assert ({group.arm for group in named.groups}, named.notes) == ({"other"}, ())
+
+
+def test_facts_never_stated_are_absent_for_people_and_none_in_json(tmp_path: Path) -> None:
+    """Notice, Markdown, JUnit, terminal and gate reasons say absent; JSON keeps its key."""
+    gate = {"gate": {"buckets": ["none"]}, "bucket": "none", "sessions": 2, "probes": 1}
+    finished(tmp_path, 1, recalled_below(2), **gate)
+    night, files = finished(tmp_path, 2, recalled_below(2), **gate)
+    assert any("absent n=2" in notice for notice in night.summary.notices)
+    assert night.gate.reasons[0].startswith("main absent: ")
+    out = StringIO()
+    print_nightly(night, Console(file=out, width=100))
+    assert "main absent: not enough data" in out.getvalue()
+    case = ET.parse(files["junit"]).getroot().find("testcase")
+    assert case is not None
+    assert case.attrib["name"] == "main absent"
+    assert '<td class="left">absent</td>' in files["html"].read_text("utf-8")
+    assert {row["bucket"] for row in night.summary.records()} == {"all", "none"}
 
 
 def test_a_loss_is_a_regression_and_the_first_thing_told(tmp_path: Path) -> None:

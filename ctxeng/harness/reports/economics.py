@@ -34,13 +34,15 @@ MOVING = (Caching(placement="moving"), Caching(placement="moving", ttl="1h"))
 class Grid:
     """A table to show: a title, a header, rows of text; right-aligned after the first column.
 
-    ``is_prose``: cells are sentences, which a terminal shows below each other.
+    ``is_prose``: cells are sentences, which a terminal shows below each other. ``note``: a line
+    below the table.
     """
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     is_prose: bool = False
+    note: str = ""
 
 
 def markdown(found: Economics) -> str:

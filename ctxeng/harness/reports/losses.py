@@ -40,13 +40,23 @@ class LossRow:
     untold: int
 
     @property
+    def undecided(self) -> int:
+        """Return the cells in no used column: errors, refusals, undecided, nobody asked."""
+        return self.n - self.in_answered - self.in_missed - self.out_missed - self.out_answered
+
+    @property
+    def kept(self) -> int:
+        """Return the cells without a loss: all others, failed and undecided answers included."""
+        return self.n - self.lost - self.untold
+
+    @property
     def lost(self) -> int:
         """Return the cells with a loss stage."""
         return sum(self.stages.values())
 
     def record(self) -> dict[str, Any]:
         """Return the row as plain JSON."""
-        return asdict(self)
+        return {**asdict(self), "undecided": self.undecided}
 
 
 def loss_rows(cells: Sequence[Cell], arms: Sequence[str]) -> list[LossRow]:

@@ -81,14 +81,15 @@ def recall_grid(summary: Summary, *, asked: bool) -> Grid:
     shown = (ALL, *summary.buckets)
     header = ["arm"]
     for bucket in shown:
-        row = summary.row(reference, bucket)
-        header.append(f"{position(bucket)}, n = {row.n if row else 0}")
+        n = getattr(summary.row(reference, bucket), "n" if asked else "in_context_n", 0)
+        header.append(f"{position(bucket)}, n = {n}")
     rows = [
         [plain(arm), *(_share(summary.row(arm, bucket), asked=asked) for bucket in shown)]
         for arm in (*summary.arms, *summary.controls)
     ]
     what = "Answered rightly" if asked else "In the prompt"
-    return Grid(title=f"{what}, % and 95 % interval", header=header, rows=rows)
+    note = plain(summary.n_line) if asked else ""
+    return Grid(title=f"{what}, % and 95 % interval", header=header, rows=rows, note=note)
 
 
 def front_grid(sweep: Sweep, *, priced: bool) -> Grid:
@@ -244,10 +245,11 @@ def losses_grid(summary: Summary) -> Grid:
     shown = [row for row in summary.loss_rows if row.bucket == ALL and row.arm in summary.arms]
     stages = stages_of(shown)
     rows = [
-        [plain(row.arm), str(row.n), *(str(row.stages.get(stage, 0)) for stage in stages)]
+        [plain(row.arm), str(row.n), str(row.kept), *(str(row.stages.get(s, 0)) for s in stages),
+         str(row.untold)]
         for row in shown
-    ]
-    header = ["arm", "facts", *(stage.replace("_", " ") for stage in stages)]
+    ]  # fmt: skip
+    header = ["arm", "facts", "not lost", *(s.replace("_", " ") for s in stages), "cannot be told"]
     return Grid(title="Where facts were lost", header=header, rows=rows)
 
 
@@ -258,7 +260,9 @@ def _arm(row: RecallRow) -> str:
 def _counted(row: RecallRow | None) -> str:
     if row is None or row.in_context is None:
         return "–"
-    return f"{interval(row.in_context, row.in_context_low, row.in_context_high)} ({row.n})"
+    return (
+        f"{interval(row.in_context, row.in_context_low, row.in_context_high)} ({row.in_context_n})"
+    )
 
 
 def _share(row: RecallRow | None, *, asked: bool) -> str:

@@ -198,4 +198,5 @@ def _reach(share: float, bound: float | None) -> float:
 
 def _label(summary: Summary, bucket: str) -> str:
     row = summary.row(summary.manifest["reference_arm"], bucket)
-    return f"{position(bucket)}\nn = {row.n if row else 0}"
+    n, whole = (row.n, row.in_context_n) if row else (0, 0)
+    return f"{position(bucket)}\nn = {whole or n}" + (f", {n} decided" if n < whole else "")

@@ -31,7 +31,8 @@ class RecallRow:
         recall: answer recall 0..1, None where nobody was asked; for bucket ``none`` the share of
             unanswerable probes that were answered by an abstention.
         low, high: 95 % interval of ``recall``; of ``in_context`` where nobody was asked.
-        in_context: share of probes whose value is in the prompt, None where not defined.
+        in_context: share of the ``in_context_n`` probes with a presence verdict whose value is in
+            the prompt, None where there are none.
         evidence: mean share of evidence messages that are raw in the prompt.
         undecided: probes left out of ``recall``: errors, refusals, undecided.
         mde: smallest drop that a paired test by session on these probes shows with 80 % power,
@@ -48,6 +49,7 @@ class RecallRow:
     in_context: float | None
     in_context_low: float | None
     in_context_high: float | None
+    in_context_n: int
     evidence: float | None
     undecided: int
     mde: float | None
@@ -119,6 +121,7 @@ def recall_row(
         in_context=in_context.share,
         in_context_low=context_bounds.low if context_bounds else None,
         in_context_high=context_bounds.high if context_bounds else None,
+        in_context_n=round(in_context.n),
         evidence=sum(row["evidence"] for row in sessions) / shown if shown else None,
         undecided=sum(sizes) - round(recall.n) if asked else 0,
         mde=_detectable(sizes) if bounds and detectable else None,

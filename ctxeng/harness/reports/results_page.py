@@ -126,7 +126,7 @@ def page_parts(page: ResultsPage) -> list[str]:
         parts.append(f"**Expected.** {plain(experiment['expectation'])}")
     parts.append(f"**Came out.** {' '.join(findings(page))}")
     for grid in _grids(page):
-        parts += [f"## {grid.title}", markdown_table(grid)]
+        parts += [f"## {grid.title}", markdown_table(grid), *([grid.note] if grid.note else [])]
     return parts
 
 
@@ -181,7 +181,7 @@ def _what_ran(summary: Summary) -> str:
     answerable = summary.row(summary.manifest["reference_arm"], "all")
     return (
         f"{counts['sessions']} sessions, {counts['messages']:,} messages, {counts['probes']} "
-        f"probes ({answerable.n if answerable else 0} of facts that were stated), "
+        f"probes ({answerable.in_context_n if answerable else 0} of facts that were stated), "
         f"{counts['cells']:,} cells; {named}. Intervals are of 95 %, sessions taken as "
         "independent and probes of one session not. Positions are those of the reference arm, "
         f"{plain(manifest['reference_arm'])}."

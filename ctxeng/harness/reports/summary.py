@@ -101,6 +101,20 @@ class Summary:
         """Return one row of the recall table, None where there is none."""
         return next((r for r in self.recall if r.arm == arm and r.bucket == bucket), None)
 
+    @property
+    def n_line(self) -> str:
+        """Return whose n heads the answers table and where others differ, empty where none does."""
+        reference = self.manifest["reference_arm"]
+        told = []
+        for bucket in (ALL, *self.buckets):
+            head = self.row(reference, bucket)
+            rows = (self.row(arm, bucket) for arm in (*self.arms, *self.controls))
+            found = {row.n for row in rows if row is not None} - {head.n if head else 0}
+            if found:
+                low, high = min(found), max(found)
+                told.append(f"{position(bucket)} {low}" + (f"-{high}" if high > low else ""))
+        return f"n is {reference}'s; others decided: {', '.join(told)}." if told else ""
+
     def records(self) -> list[dict[str, Any]]:
         """Return the recall table as plain JSON, each row with its effective retention or None."""
         kept = {(row.arm, row.bucket): row.retention.record() for row in self.retention}

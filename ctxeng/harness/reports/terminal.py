@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ctxeng.core.text import numbered
 from ctxeng.harness.reports.drift import SHOWN_ROUNDS
-from ctxeng.harness.reports.losses import stages_of
+from ctxeng.harness.reports.losses import LossRow, stages_of
 from ctxeng.harness.reports.noise import noise_lines
 from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
@@ -52,10 +52,13 @@ def print_summary(summary: Summary, out: Console) -> None:
     )
     if summary.asked:
         out.print(_recall_table(summary, "Answer recall, % and 95 % interval", _answers))
+        if summary.n_line:
+            out.print(Text(summary.n_line))
     out.print(_recall_table(summary, "In-context recall, % and 95 % interval", _presence))
     if summary.is_paraphrased:
         out.print(_recall_table(summary, "Evidence messages raw in the prompt, %", _evidence))
     out.print(_activity_table(summary))
+    out.print(_used_table(summary))
     out.print(_loss_table(summary))
     if summary.drift:
         out.print(_drift_table(summary))
@@ -77,6 +80,7 @@ def _evidence(row: RecallRow) -> tuple[float | None, float | None, float | None]
 
 def _recall_table(summary: Summary, title: str, value: Value) -> Table:
     reference = summary.manifest["reference_arm"]
+    count = "n" if value is _answers else "in_context_n"
     table = Table(
         title=f"{title}, by position under {reference}",
         title_justify="left",
@@ -87,10 +91,8 @@ def _recall_table(summary: Summary, title: str, value: Value) -> Table:
     table.add_column("arm", overflow="fold")
     shown = (ALL, *summary.buckets)
     for bucket in shown:
-        row = summary.row(reference, bucket)
-        table.add_column(
-            f"{position(bucket)}\nn={row.n if row else 0}", justify="right", no_wrap=True
-        )
+        n = getattr(summary.row(reference, bucket), count, 0)
+        table.add_column(f"{position(bucket)}\nn={n}", justify="right", no_wrap=True)
     for arm in (*summary.arms, *summary.controls):
         cells = [shown_share(summary.row(arm, bucket), value) for bucket in shown]
         table.add_row(Text(arm), *cells, end_section=arm == summary.arms[-1])
@@ -129,46 +131,60 @@ def _activity_table(summary: Summary) -> Table:
 
 _STAGE_LABELS = {
     "never_reached": "never\nreached",
-    "lost_in_summary": "sum-\nmary",
-    "lost_in_rewrite": "re-\nwrite",
-    "lost_in_distillation": "distil-\nlation",
+    "lost_in_summary": "in a\nsummary",
+    "lost_in_rewrite": "in a\nrewrite",
+    "lost_in_distillation": "into\nmemory",
     "not_loaded": "not\nloaded",
     "gated": "gated",
     "not_retrieved": "not\nfound",
-    "deduplicated": "dupli-\ncate",
+    "deduplicated": "as a\ncopy",
     "over_budget": "over\nbudget",
-    "reader_missed": "reader\nmissed",
+    "reader_missed": "by the\nreader",
 }
-_USED_LABELS = ("in, an-\nswered", "in,\nmissed", "out,\nmissed", "out, an-\nswered")
-_PRESENT_LABELS = ("in\nprompt", "not in\nprompt")
+_USED_LABELS = ("in,\nanswered", "in,\nmissed", "out,\nmissed", "out,\nanswered", "not\ndecided")
+_PRESENT_LABELS = ("in the\nprompt", "not in\nthe prompt")
+
+
+def _used_table(summary: Summary) -> Table:
+    """Return survived x used, every cell in one column: every arm, and each position of an arm."""
+    table = _cells_table("Facts in or out of the prompt, and answered or missed, cells")
+    for label in ("n", *(_USED_LABELS if summary.asked else _PRESENT_LABELS)):
+        table.add_column(label, justify="right")
+    for row in _shown_losses(summary):
+        used = (row.in_answered, row.in_missed, row.out_missed, row.out_answered, row.undecided)
+        counts = used if summary.asked else (row.present, row.n - row.present)
+        table.add_row(_loss_name(row), str(row.n), *map(str, counts))
+    return table
 
 
 def _loss_table(summary: Summary) -> Table:
-    """Return survived x used and the loss stages: every arm, and each position of an arm."""
-    table = Table(
-        title="Where facts were lost (in/out of the prompt, then by stage), cells",
-        title_justify="left",
-        width=WIDTH,
-        padding=(0, 1, 0, 0),
-        box=None,
-    )
-    shown = [row for row in summary.loss_rows if row.bucket == ALL or row.arm in summary.arms]
+    """Return the loss stages, every cell in one column; positions that lost nothing left out."""
+    table = _cells_table("Where facts were lost, cells")
+    shown = [row for row in _shown_losses(summary) if row.bucket == ALL or row.kept < row.n]
     stages = stages_of(shown)
     has_untold = any(row.untold for row in shown)
-    table.add_column("arm", overflow="fold")
-    for label in ("n", *(_USED_LABELS if summary.asked else _PRESENT_LABELS)):
+    for label in ("n", "not\nlost", *(_STAGE_LABELS[stage] for stage in stages)):
         table.add_column(label, justify="right")
-    for stage in stages:
-        table.add_column(_STAGE_LABELS[stage], justify="right")
     if has_untold:
         table.add_column("not to\nbe told", justify="right")
     for row in shown:
-        name = Text(row.arm if row.bucket == ALL else f"  {position(row.bucket)}")
-        used = (row.in_answered, row.in_missed, row.out_missed, row.out_answered)
-        counts = used if summary.asked else (row.present, row.n - row.present)
-        cells = [str(row.n), *map(str, counts), *(_count(row.stages.get(s)) for s in stages)]
-        table.add_row(name, *cells, *([_count(row.untold)] if has_untold else []))
+        cells = [str(row.n), str(row.kept), *(_count(row.stages.get(s)) for s in stages)]
+        table.add_row(_loss_name(row), *cells, *([_count(row.untold)] if has_untold else []))
     return table
+
+
+def _cells_table(title: str) -> Table:
+    table = Table(title=title, title_justify="left", width=WIDTH, padding=(0, 1, 0, 0), box=None)
+    table.add_column("arm", overflow="fold")
+    return table
+
+
+def _shown_losses(summary: Summary) -> list[LossRow]:
+    return [row for row in summary.loss_rows if row.bucket == ALL or row.arm in summary.arms]
+
+
+def _loss_name(row: LossRow) -> Text:
+    return Text(row.arm if row.bucket == ALL else f"  {position(row.bucket)}")
 
 
 def _drift_table(summary: Summary) -> Table:

@@ -37,6 +37,7 @@ def test_every_arm_has_a_row_and_one_for_each_of_its_positions() -> None:
     whole = rows["a", "all"]
     used = (whole.in_answered, whole.in_missed, whole.out_missed, whole.out_answered)
     assert (whole.n, whole.present, used, whole.lost) == (6, 2, (1, 1, 2, 1), 3)
+    assert (whole.undecided, whole.kept, rows["b", "all"].undecided) == (1, 2, 1)
     assert (whole.untold, rows["a", "interior"].untold, rows["b", "all"].untold) == (1, 0, 0)
     assert whole.stages == {"lost_in_summary": 1, "over_budget": 1, "reader_missed": 1}
     assert rows["a", "boundary"].stages == {"over_budget": 1}

@@ -70,7 +70,7 @@ def test_facts_are_counted_by_the_rounds_they_went_through(page: ResultsPage) ->
 
 
 def test_losses_are_told_by_stage(page: ResultsPage) -> None:
-    assert rows(page_parts(page), "Where facts were lost")["episodes"] == ["64", "32"]
+    assert rows(page_parts(page), "Where facts were lost")["episodes"] == ["64", "32", "32", "0"]
 
 
 def test_nothing_a_user_wrote_is_markup(tmp_path: Path) -> None:

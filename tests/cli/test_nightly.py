@@ -53,6 +53,12 @@ def nights(tmp_path: Path) -> Workspace:
         (("gate", "n2"), 3, "no comparable earlier night"),
         (("compare", "n1", "n3"), 0, "-20 -24..-15  0.000"),
         (("compare", "n3:main", "n3:other"), 0, "better"),
+        (
+            ("compare", "n1:other", "n3:other"),
+            0,
+            "before  n1:other\nafter   n3:other\nchanged arms.o",
+        ),
+        (("compare", "n1:main", "n3:main"), 0, "after   n3:main\nAnswer"),
         (("sweep", "n1"), 0, "no better than main"),
     ],
 )

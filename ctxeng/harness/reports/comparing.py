@@ -26,9 +26,10 @@ class Compared:
     """Everything that is said about two sides.
 
     Args:
-        before, after: what was compared, for people. changes: conditions that differ.
+        before, after: what was compared, for people. changes: conditions that differ,
+            of the arms those of the compared ones.
         comparisons: one for each arm and bucket; ``all`` holds every answerable probe.
-        unpaired: by arm, probes not decided on both sides.
+        unpaired: by arm, probes the measure applies to and that are not decided on both sides.
     """
 
     before: str
@@ -61,7 +62,7 @@ def compare_arms(before: Side, after: Side, *, rule: Rule, measure: Measure | No
     """
     for side in (before, after):
         _known_arm(side)
-    return _compared([(before, after)], rule=rule, measure=measure)
+    return _compared([(before, after)], rule=rule, measure=measure, with_arm=True)
 
 
 def compare_nights(
@@ -92,7 +93,7 @@ def compare_with_reference(night: Night, *, rule: Rule, measure: Measure | None)
         raise InputError(f"a run must have another arm beside {reference!r} ({night.run_id}).")
     before = Side(night=night, arm=reference)
     sides = [(before, Side(night=night, arm=arm)) for arm in others]
-    return _compared(sides, rule=rule, measure=measure, least=rule.min_probes)
+    return _compared(sides, rule=rule, measure=measure, least=rule.min_probes, with_arm=True)
 
 
 def common_arms(before: Night, after: Night) -> list[str]:
@@ -132,7 +133,12 @@ def gated_buckets(night: Night) -> list[str]:
 
 
 def _compared(
-    sides: Sequence[tuple[Side, Side]], *, rule: Rule, measure: Measure | None, least: int = 0
+    sides: Sequence[tuple[Side, Side]],
+    *,
+    rule: Rule,
+    measure: Measure | None,
+    least: int = 0,
+    with_arm: bool = False,
 ) -> Compared:
     before, after = sides[0][0].night, sides[0][1].night
     found = obstacles(before.conditions, after.conditions)
@@ -153,13 +159,13 @@ def _compared(
                 groups[new.arm, bucket] = pairs
     rng = np.random.default_rng(SEED)
     compared = compare(groups, rule=rule, rng=rng, outside_family=(ALL, "none"))
-    is_one_run = before.run_id == after.run_id
+    arms = {side.arm for pair in sides for side in pair}
     return Compared(
-        before=_label(sides[0][0], with_arm=is_one_run or sides[0][0].arm != sides[0][1].arm),
-        after=_label(sides[0][1], with_arm=is_one_run or sides[0][0].arm != sides[0][1].arm),
+        before=_label(sides[0][0], with_arm=with_arm),
+        after=_label(sides[0][1], with_arm=with_arm),
         measure=used,
         rule=rule,
-        changes=tuple(differences(before.conditions, after.conditions)),
+        changes=tuple(differences(before.conditions, after.conditions, arms=arms)),
         comparisons=tuple(with_detectable(compared, groups, rule=rule, rng=rng)),
         unpaired=unpaired,
         error_shares=tuple({n.run_id: error_share(n.conditions) for n in (before, after)}.items()),

@@ -7,7 +7,7 @@ comparison is about.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 Conditions = Mapping[str, Any]
@@ -50,18 +50,30 @@ def obstacles(before: Conditions, after: Conditions) -> list[str]:
     ]
 
 
-def differences(before: Conditions, after: Conditions) -> list[str]:
+def differences(
+    before: Conditions, after: Conditions, *, arms: Collection[str] | None = None
+) -> list[str]:
     """Return every condition that differs, ``name: before → after``, in order of name.
+
+    Args:
+        arms: the arms whose settings matter; None: all.
 
     Example:
         ``arms.three_tier.episodes.size: 6 → 8``
     """
-    old, new = dict(_flat(before)), dict(_flat(after))
+    old, new = (dict(_flat(_with_arms(side, arms))) for side in (before, after))
     return [
         f"{name}: {_short(old.get(name))} → {_short(new.get(name))}"
         for name in sorted({*old, *new})
         if old.get(name) != new.get(name) and not name.startswith(_NOISE)
     ]
+
+
+def _with_arms(conditions: Conditions, arms: Collection[str] | None) -> Conditions:
+    if arms is None:
+        return conditions
+    kept = {name: of for name, of in conditions.get("arms", {}).items() if name in arms}
+    return {**conditions, "arms": kept}
 
 
 def changed_arms(before: Conditions, after: Conditions) -> list[str]:

@@ -41,7 +41,8 @@ class PairedRows:
     Args:
         buckets: for each bucket a row a session: trials, before, after, gained, lost, ups, downs.
             ``all`` holds the answerable probes of every bucket.
-        unpaired: probes of either side that were not decided on both.
+        unpaired: probes of either side that were not decided on both; facts never stated have no
+            presence to decide.
     """
 
     buckets: Mapping[str, Sequence[tuple[float, ...]]]
@@ -65,14 +66,16 @@ def paired_rows(before: Side, after: Side, measure: Measure) -> PairedRows:
                       "SELECT * FROM pairs"):  # fmt: skip
             for row in connection.execute(_BY_SESSION.format(scope=scope)).fetchall():
                 found.setdefault(row[0], []).append(tuple(float(value) for value in row[2:]))
-        asked = rows(connection, _ASKED)[0]["n"]
+        asked = rows(connection, _ASKED.format(scope=_APPLIES[measure]))[0]["n"]
         paired = rows(connection, "SELECT count(*) AS n FROM pairs")[0]["n"]
     return PairedRows(buckets=found, unpaired=asked - paired)
 
 
+_APPLIES: dict[Measure, str] = {"answer": "true", "in_context": "answerable"}
 _ASKED = """
 SELECT count(*) AS n
-FROM (SELECT session_id, probe_id FROM a UNION SELECT session_id, probe_id FROM b)
+FROM (SELECT session_id, probe_id FROM a WHERE {scope}
+      UNION SELECT session_id, probe_id FROM b WHERE {scope})
 """
 _BY_SESSION = """
 SELECT bucket, session_id, count(*), sum(before), sum(after),

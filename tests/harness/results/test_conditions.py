@@ -37,6 +37,13 @@ def test_when_and_where_a_run_was_made_is_no_condition() -> None:
     assert differences(before, {"run_id": "b", "started_at": "2", "counts": {"cells": 2}}) == []
 
 
+def test_changes_are_those_of_the_arms_in_question() -> None:
+    """What is no arm is told always."""
+    before = {"arms": {"a": {"size": 1}, "b": {"size": 1}}, "models": {"reader": "x"}}
+    after = {"arms": {"a": {"size": 2}, "b": {"size": 2}}, "models": {"reader": "y"}}
+    assert differences(before, after, arms=["a"]) == ["arms.a.size: 1 → 2", "models.reader: x → y"]
+
+
 def test_long_values_are_cut() -> None:
     """One line stays one line."""
     (line,) = differences({"x": "a" * 100}, {"x": "b"})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ctxeng.harness.results.history import append_night, night_of, read_history
@@ -44,6 +46,21 @@ def test_presence_is_another_measure(tmp_path: Path) -> None:
         *sides(tmp_path, recalled_below(1), recalled_below(0), probes=2, sessions=1), "in_context"
     )
     assert found.buckets["interior"] == [(2.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0)]
+
+
+def test_facts_never_stated_have_no_presence_to_decide(tmp_path: Path) -> None:
+    """Left out of the count of unpaired probes by that measure alone; a missing value is not."""
+    night = night_of(made_run(tmp_path, "r", {"a": recalled_below(1)}, probes=3, sessions=1))
+    table = pq.read_table(night.file)
+    at = table.schema.get_field_index
+    gone = table.set_column(at("answerable"), "answerable", pa.array([True, True, False]))
+    gone = gone.set_column(at("value_in_context"), "value_in_context", pa.array([True, None, None]))
+    pq.write_table(gone, night.file)
+    side = Side(night=night, arm="a")
+    assert (
+        paired_rows(side, side, "in_context").unpaired,
+        paired_rows(side, side, "answer").unpaired,
+    ) == (1, 0)
 
 
 def test_replicates_are_paired_and_count_once_by_their_mean(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ class Compared:
             of the arms those of the compared ones.
         comparisons: one for each arm and bucket; ``all`` holds every answerable probe.
         unpaired: by arm, probes the measure applies to and that are not decided on both sides.
+        borders: whose borders sort the facts of two runs by position, in a sentence.
     """
 
     before: str
@@ -40,6 +41,7 @@ class Compared:
     comparisons: tuple[Comparison, ...]
     unpaired: Mapping[str, int]
     error_shares: tuple[tuple[str, float], ...]
+    borders: str = ""
 
     def record(self) -> dict[str, Any]:
         """Return the comparison as plain JSON."""
@@ -50,6 +52,7 @@ class Compared:
             "margin_share": self.rule.margin,
             "changes": list(self.changes),
             "unpaired": dict(self.unpaired),
+            "borders": self.borders,
             "comparisons": [comparison.record() for comparison in self.comparisons],
         }
 
@@ -168,7 +171,36 @@ def _compared(
         changes=tuple(differences(before.conditions, after.conditions, arms=arms)),
         comparisons=tuple(with_detectable(compared, groups, rule=rule, rng=rng)),
         unpaired=unpaired,
+        borders=_borders(before, after),
         error_shares=tuple({n.run_id: error_share(n.conditions) for n in (before, after)}.items()),
+    )
+
+
+def in_context_falls(before: Night, after: Night, arms: Sequence[str], *, rule: Rule) -> list[str]:
+    """Return a line for each arm whose in-context recall fell by more than the margin.
+
+    Only over all positions, and where there are enough probes for a verdict.
+    """
+    lines = []
+    for arm in arms:
+        sides = (Side(night=before, arm=arm), Side(night=after, arm=arm))
+        pairs = Pairs.by_session(paired_rows(*sides, "in_context").buckets.get(ALL, ()))
+        change = pairs.difference
+        if change is not None and change < -rule.margin and pairs.n >= rule.min_probes:
+            lines.append(
+                f"{arm}: in-context recall fell by {-100 * change:.1f} points (n={pairs.n}), more "
+                "than the margin; the gate is on answers, this does not gate"
+            )
+    return lines
+
+
+def _borders(before: Night, after: Night) -> str:
+    """Return whose borders sort the facts, empty for one run."""
+    if before.run_id == after.run_id:
+        return ""
+    return (
+        f"Positions on both sides are by the borders of {after.run_id}; the report of "
+        f"{before.run_id} sorts the facts by its own."
     )
 
 

@@ -50,6 +50,8 @@ def print_compared(compared: Compared, out: Console) -> None:
             f"{100 * compared.rule.margin:g} points."
         )
     )
+    if compared.borders:
+        out.print(Text(compared.borders))
 
 
 def comparison_cells(c: Comparison) -> list[Text]:

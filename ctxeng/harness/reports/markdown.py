@@ -73,11 +73,12 @@ def _comparison_table(compared: Compared) -> list[str]:
         "| arm | position | n | before | now | change, 95 % | sees | verdict |",
         "|---|---|--:|--:|--:|--:|--:|---|",
     ]
-    return lines + [
+    lines += [
         f"| {plain(c.arm)} | {position(c.bucket)} | {c.n} | {percent(c.before)} "
         f"| {percent(c.after)} | {shown_change(c)} | {sees(c)} | {shown_verdict(c)} |"
         for c in worst_first(compared.comparisons)[:20]
     ]
+    return [*lines, "", plain(compared.borders)] if compared.borders else lines
 
 
 def worst_first(comparisons: Sequence[Comparison]) -> list[Comparison]:

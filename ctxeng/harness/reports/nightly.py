@@ -17,6 +17,7 @@ from ctxeng.harness.reports.comparing import (
     gate_rule,
     gated_arms,
     gated_buckets,
+    in_context_falls,
 )
 from ctxeng.harness.reports.junit import write_junit
 from ctxeng.harness.reports.markdown import write_markdown
@@ -110,10 +111,13 @@ def gate_run(
         base, tonight, arms=arms, rule=gate_rule(tonight, margin), measure=measure
     )
     changed = changed_arms(base.conditions, tonight.conditions)
-    decision = gate_of(compared, buckets=gated_buckets(tonight))
-    return compared, replace(
-        decision, changed_not_gated=tuple(arm for arm in changed if arm not in arms)
+    falls = in_context_falls(base, tonight, arms, rule=compared.rule)
+    decision = replace(
+        gate_of(compared, buckets=gated_buckets(tonight)),
+        changed_not_gated=tuple(arm for arm in changed if arm not in arms),
+        in_context_falls=tuple(falls) if compared.measure == "answer" else (),
     )
+    return compared, decision
 
 
 def against(

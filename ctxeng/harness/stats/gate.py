@@ -33,6 +33,7 @@ class GateDecision:
 
     Args:
         changed_not_gated: arms whose settings changed and about which the gate says nothing.
+        in_context_falls: what in-context recall lost where the gate is on answers, in lines.
     """
 
     status: Status
@@ -40,14 +41,16 @@ class GateDecision:
     groups: tuple[Gated, ...]
     reasons: tuple[str, ...]
     changed_not_gated: tuple[str, ...] = ()
+    in_context_falls: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the status must know besides, in lines that decide nothing."""
         if not self.changed_not_gated:
-            return ()
+            return self.in_context_falls
         listed = ", ".join(self.changed_not_gated)
-        return (f"not gated though changed: {listed} (name them in [gate] arms)",)
+        said = f"not gated though changed: {listed} (name them in [gate] arms)"
+        return (said, *self.in_context_falls)
 
     def record(self) -> dict[str, Any]:
         """Return the decision as plain JSON."""

@@ -27,7 +27,7 @@ CHANGE = SimpleNamespace(
 BESIDE = Beside(
     previous=SimpleNamespace(  # type: ignore[arg-type]
         before="made-yesterday", measure="answer", changes=("prompt of the summariser",),
-        comparisons=(CHANGE,),
+        comparisons=(CHANGE,), borders="Positions on both sides are by the borders of made",
     ),
     trend=SimpleNamespace(  # type: ignore[arg-type]
         arm="episodes", measure="answer",

@@ -70,6 +70,7 @@ def unpacked(block: str) -> Any:
         "prompt of the summariser",
         "−47 worse".replace("−", "-"),
         "sees",
+        "Positions on both sides are by the borders of made",
     ],
 )
 def test_the_first_screen_says(page: str, said: str) -> None:

@@ -7,6 +7,8 @@ from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
@@ -89,6 +91,35 @@ def test_facts_never_stated_are_absent_for_people_and_none_in_json(tmp_path: Pat
     assert case.attrib["name"] == "main absent"
     assert '<td class="left">absent</td>' in files["html"].read_text("utf-8")
     assert {row["bucket"] for row in night.summary.records()} == {"all", "none"}
+
+
+def test_the_gate_says_what_it_does_not_gate_and_whose_borders_it_uses(tmp_path: Path) -> None:
+    """Answers hold while presence falls by half; positions are those of the later run."""
+    arms = {"main": recalled_below(1)}
+    base = made_run(tmp_path, "n1", arms, sessions=20, probes=2)
+    tonight = made_run(tmp_path, "n2", arms, sessions=20, probes=2, started_at="2026-04-01")
+    table = pq.read_table(tonight.table("cells"))
+    at = table.schema.get_field_index("value_in_context")
+    lost = table.set_column(at, "value_in_context", pa.array([False] * 40))
+    pq.write_table(lost, tonight.table("cells"))
+    compared, decision = gate_run(night_of(tonight), night_of(base), margin=0.2)
+    fall = (
+        "main: in-context recall fell by 50.0 points (n=40), more than the margin; the gate is on "
+        "answers, this does not gate"
+    )
+    assert (decision.status, decision.notes) == ("pass", (fall,))
+    borders = (
+        "Positions on both sides are by the borders of n2; the report of n1 sorts the facts by its "
+        "own."
+    )
+    assert compared.record()["borders"] == borders
+    summary = summarise(tonight)
+    night = Nightly(summary=summary, compared=compared, gate=decision)
+    assert {plain(borders), f"- {plain(fall)}"} <= set(markdown_lines(night))
+    out = StringIO()
+    print_nightly(night, Console(file=out, width=200))
+    assert {borders, f"  {fall}"} <= {line.rstrip() for line in out.getvalue().splitlines()}
+    assert gate_run(night_of(tonight), night_of(base), margin=0.6)[1].notes == ()
 
 
 def test_a_loss_is_a_regression_and_the_first_thing_told(tmp_path: Path) -> None:

@@ -105,7 +105,8 @@ def test_json_holds_every_verdict(nights: Workspace) -> None:
         (("compare", "n1", "n9"), "run must be a run folder"),
         (("compare", "n1:main", "n2"), "both sides must name an arm, or none"),
         (("compare", "n1:main", "n1:nobody"), "arm must be one of main, other, got 'nobody'"),
-        (("history",), "experiment must be one of the history's (none)"),
+        (("history",), "/reports/history. Run `ctxeng nightly EXPERIMENT.toml`."),
+        (("history", "n"), "no nights yet in "),
         (("gate", "n1", "--margin", "0"), "margin"),
     ],
 )

@@ -148,7 +148,7 @@ def _compared(
     if found:
         raise InputError(
             f"runs must be comparable, got {before.run_id} and {after.run_id}, which differ in "
-            f"{'; '.join(found)}. Compare runs with the same sessions, probes, scorer and judge."
+            f"{', '.join(found)}. Compare runs with the same sessions, probes, scorer and judge."
         )
     used = measure_of(before, after, measure)
     groups: dict[tuple[str, str], Pairs] = {}

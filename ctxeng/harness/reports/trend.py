@@ -116,10 +116,11 @@ def _experiment(history: History, folder: Path, wanted: str | None) -> str:
         return names[0]
     if wanted in names:
         return str(wanted)
-    known = ", ".join(names) or "none"
-    said = "several" if wanted is None and names else repr(wanted)
+    if not names:
+        raise InputError(f"no nights yet in {folder}. Run `ctxeng nightly EXPERIMENT.toml`.")
+    said = "several" if wanted is None else repr(wanted)
     raise InputError(
-        f"experiment must be one of the history's ({known}), got {said} ({folder}). "
+        f"experiment must be one of the history's ({', '.join(names)}), got {said} ({folder}). "
         "`ctxeng nightly` adds a night."
     )
 

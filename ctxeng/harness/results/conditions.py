@@ -7,17 +7,20 @@ comparison is about.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 Conditions = Mapping[str, Any]
-MUST_MATCH = (
-    "hashes.probes",
-    "hashes.sessions",
-    "hashes.scorer",
-    "models.judge",
-    "models.extra.judge",
-)
+MUST_MATCH = {
+    "hashes.probes": "probes",
+    "hashes.sessions": "sessions",
+    "hashes.scorer": "scorer",
+    "models.judge": "judge",
+    "models.extra.judge": "the judge's settings",
+}
+_HASH = re.compile("[0-9a-f]{9,}")
+_NAMED = 3  # sessions named where as many differ at most
 _NOISE = ("run_id", "started_at", "counts", "gate", "versions.platform")
 
 
@@ -42,12 +45,31 @@ def conditions_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def obstacles(before: Conditions, after: Conditions) -> list[str]:
-    """Return what forbids pooling two runs: one line for each condition that must be equal."""
-    return [
-        line
-        for line in differences(before, after)
-        if any(line == key or line.startswith((f"{key}:", f"{key}.")) for key in MUST_MATCH)
-    ]
+    """Return what forbids pooling two runs: a few words for each condition that must be equal.
+
+    Example:
+        ``probes (315 and 1)``, ``sessions (2 differ: a, b)``, ``scorer (1f0c88ad → 9be2f7d1)``
+    """
+    old, new = dict(_flat(before)), dict(_flat(after))
+    found = []
+    for key, name in MUST_MATCH.items():
+        within = [n for n in sorted({*old, *new}) if n == key or n.startswith(f"{key}.")]
+        changed = [n for n in within if old.get(n) != new.get(n)]
+        if changed:
+            counts = [side.get(f"counts.{name}") for side in (old, new)]
+            found.append(f"{name} ({_told(key, changed, counts, old, new)})")
+    return found
+
+
+def _told(key: str, changed: list[str], counts: list[Any], old: Conditions, new: Conditions) -> str:
+    """Return how one condition differs: by its counts, its values or the names of its parts."""
+    if None not in counts and counts[0] != counts[1]:
+        return f"{counts[0]} and {counts[1]}"
+    if changed == [key]:
+        return f"{_short(old.get(key))} → {_short(new.get(key))}"
+    names = [_short(name.removeprefix(f"{key}.")) for name in changed if name != key]
+    listed = f": {', '.join(names)}" if len(names) <= _NAMED else ""
+    return f"{len(names)} differ{'s' if len(names) == 1 else ''}{listed}"
 
 
 def differences(
@@ -103,4 +125,6 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 def _short(value: Any) -> str:
     text = "none" if value is None or value == {} else str(value)
+    if _HASH.fullmatch(text):
+        return text[:8]
     return text if len(text) <= 40 else f"{text[:39]}…"

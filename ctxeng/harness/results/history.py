@@ -175,7 +175,7 @@ def last_comparable(nights: Sequence[Night], tonight: Night) -> Found:
         found = obstacles(night.conditions, tonight.conditions)
         if not found:
             return Found(night=night, passed_over=tuple(passed))
-        passed.append(f"{night.run_id} is not comparable: {'; '.join(found)}")
+        passed.append(f"{night.run_id} is not comparable: {', '.join(found)}")
     return Found(night=None, passed_over=tuple(passed))
 
 

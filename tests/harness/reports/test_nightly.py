@@ -163,7 +163,7 @@ def test_a_night_with_other_probes_is_not_pooled(tmp_path: Path) -> None:
                        changed={"probes": probes}, started_at=f"2026-03-0{day}")  # fmt: skip
         append_night(tmp_path / "history", run)
     night, _ = finished(tmp_path, 3, recalled_below(6))
-    assert night.passed_over == ("n2 is not comparable: hashes.probes: p2 → p1",)
+    assert night.passed_over == ("n2 is not comparable: probes (p2 → p1)",)
     assert night.compared is not None
     assert night.compared.before == "n1"
     assert night.gate.status == "pass"
@@ -257,7 +257,7 @@ def test_runs_that_are_not_comparable_are_refused(tmp_path: Path) -> None:
     """The error says what differs; a gated arm must be in both."""
     one = night_of(made_run(tmp_path, "r1", {"a": recalled_below(2)}))
     other = night_of(made_run(tmp_path, "r2", {"a": recalled_below(2)}, changed={"scorer": "c2"}))
-    with pytest.raises(InputError, match=r"must be comparable.*hashes.scorer: c1 → c2"):
+    with pytest.raises(InputError, match=r"differ in scorer \(c1 → c2\)\. Compare"):
         compare_nights(one, other, arms=["a"], rule=Rule(), measure=None)
     renamed = night_of(made_run(tmp_path, "r3", {"b": recalled_below(2)}))
     with pytest.raises(InputError, match=r"a gated arm must be in both runs, got b"):

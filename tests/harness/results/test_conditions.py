@@ -26,9 +26,31 @@ def test_a_session_that_changed_is_named() -> None:
     """Hashes of sessions are compared one by one."""
     before = {"hashes": {"sessions": {"a": "1", "b": "2"}}}
     after = {"hashes": {"sessions": {"a": "1", "c": "3"}}}
+    assert obstacles(before, after) == ["sessions (2 differ: b, c)"]
+    after["hashes"]["sessions"] |= dict.fromkeys("defg", "4")
+    assert obstacles(before, after) == ["sessions (6 differ)"]
+
+
+def test_what_forbids_to_compare_is_short() -> None:
+    """Counts where they differ; of a hash eight characters, and nothing of what may differ."""
+    before, after = (
+        {
+            "counts": {"probes": n, "sessions": m},
+            "hashes": {
+                "probes": digit * 64,
+                "sessions": {f"s{i}-{digit}": digit * 64 for i in range(m)},
+                "scorer": digit * 64,
+                "source": digit * 64,
+            },
+            "models": {"judge": judge, "extra": {"judge": {"effort": digit}}},
+        }
+        for n, m, digit, judge in ((315, 14, "a", "offline"), (1, 1, "b", "made-1"))
+    )
     assert obstacles(before, after) == [
-        "hashes.sessions.b: 2 → none", "hashes.sessions.c: none → 3",
+        "probes (315 and 1)", "sessions (14 and 1)", "scorer (aaaaaaaa → bbbbbbbb)",
+        "judge (offline → made-1)", "the judge's settings (1 differs: effort)",
     ]  # fmt: skip
+    assert "hashes.source: aaaaaaaa → bbbbbbbb" in differences(before, after)
 
 
 def test_when_and_where_a_run_was_made_is_no_condition() -> None:
@@ -46,8 +68,8 @@ def test_changes_are_those_of_the_arms_in_question() -> None:
 
 def test_long_values_are_cut() -> None:
     """One line stays one line."""
-    (line,) = differences({"x": "a" * 100}, {"x": "b"})
-    assert line == f"x: {'a' * 39}… → b"
+    (line,) = differences({"x": "w" * 100}, {"x": "b"})
+    assert line == f"x: {'w' * 39}… → b"
 
 
 @pytest.mark.parametrize(

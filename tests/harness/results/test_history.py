@@ -176,7 +176,7 @@ def test_the_last_comparable_night_is_found_and_others_say_what_differs(tmp_path
     assert found.night is not None
     assert found.night.run_id == "n2"
     assert found.passed_over == (
-        "n4 is not comparable: hashes.scorer: c2 → c1",
-        "n3 is not comparable: hashes.probes: p2 → p1",
+        "n4 is not comparable: scorer (c2 → c1)",
+        "n3 is not comparable: probes (p2 → p1)",
     )
     assert last_comparable(nights, nights[0]).night is None

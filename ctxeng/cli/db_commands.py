@@ -38,8 +38,8 @@ def verify(
         text = f"{finding['rule']}: {finding['where']} ({finding['detail']})"
         sys.stdout.write((orjson.dumps(finding).decode() if as_json else printable(text)) + "\n")
     if not as_json:
-        typer.echo(f"{numbered(len(found), 'finding')}
-{_unseen()}")
+        typer.echo(numbered(len(found), "finding"))
+        typer.echo(_unseen())
     if found:
         raise typer.Exit(EXIT_FOUND)
 

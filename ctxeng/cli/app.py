@@ -1,13 +1,15 @@
 """The command-line application, and the one place where an error becomes a line and an exit code.
 
 Exit codes: 0 done; 1 a check found something (a regression, a lint finding, a damaged line);
-2 cannot run (the message says what to do); 3 not enough data; 130 interrupted.
+2 cannot run (the message says what to do; a traceback for an error nobody expected);
+3 not enough data; 130 interrupted.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import NoReturn
 
@@ -55,11 +57,19 @@ def run_app() -> None:
         interrupted()
     except RuntimeError as error:
         if str(error) != "Query interrupted":  # what DuckDB makes of Ctrl-C
-            raise
+            crash()
         interrupted()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except Exception:
+        crash()
+
+
+def crash() -> NoReturn:
+    """Print the traceback of an error nobody expected and exit with 2: 1 would be a finding."""
+    traceback.print_exc()
+    sys.exit(EXIT_CANNOT_RUN)
 
 
 def interrupted() -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from ctxeng.cli.app import interrupted, run_app
+from ctxeng.cli.app import crash, interrupted, run_app
 
 COMMANDS = (
     "workspace_commands",
@@ -43,4 +43,6 @@ def run() -> None:
         register()
     except KeyboardInterrupt:
         interrupted()
+    except Exception:
+        crash()
     run_app()

@@ -11,7 +11,7 @@ import typer
 
 from ctxeng.cli.app import app, workspace
 from ctxeng.cli.compare_commands import GATE_EXITS, HistoryFolder, Margin
-from ctxeng.cli.run_commands import CacheFlag
+from ctxeng.cli.run_commands import CacheFlag, catalogue_of
 from ctxeng.cli.running import run_async
 
 
@@ -43,7 +43,6 @@ def nightly(
     from ctxeng.harness.reports.nightly import finish_night
     from ctxeng.harness.reports.progress import progress_bar
     from ctxeng.harness.reports.summary import summarise
-    from ctxeng.harness.results.database import refresh_catalogue
 
     home = workspace()
     folder = out or home / "reports"
@@ -56,7 +55,7 @@ def nightly(
         run = run_async(run_prepared(prepared, options, progress=advance))
     night, files = finish_night(run, summarise(run), history or folder / "history", margin=margin)
     paths = {name: str(path) for name, path in files.items()}
-    paths["duckdb"] = str(refresh_catalogue(folder))
+    paths["duckdb"] = catalogue_of(folder)
     if as_json:
         line = {**night.record(), **run.manifest()["counts"], "paths": paths}
         sys.stdout.write(orjson.dumps(line).decode() + "\n")

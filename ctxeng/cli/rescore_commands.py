@@ -11,6 +11,7 @@ import orjson
 import typer
 
 from ctxeng.cli.app import app, workspace
+from ctxeng.cli.run_commands import catalogue_of
 from ctxeng.cli.running import run_async
 
 if TYPE_CHECKING:
@@ -75,12 +76,11 @@ def _finish(
 ) -> None:
     from ctxeng.harness.reports import terminal, write_report
     from ctxeng.harness.reports.summary import summarise
-    from ctxeng.harness.results.database import refresh_catalogue
 
     made, found = run_async(work)
     summary = summarise(made)
     written = write_report(made, summary)
-    refresh_catalogue(made.path.parent)
+    catalogue_of(made.path.parent)
     moved = {f"{before} -> {now}": n for (before, now), n in found.moved.items()}
     if as_json:
         line = {

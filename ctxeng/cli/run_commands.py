@@ -11,6 +11,7 @@ import typer
 
 from ctxeng.cli.app import app, workspace
 from ctxeng.cli.running import run_async
+from ctxeng.core.text import printable
 
 if TYPE_CHECKING:
     from ctxeng.harness.experiments.prepared import RunOptions
@@ -94,14 +95,23 @@ def plan(
     _foretell(file, options, as_json=as_json)
 
 
+def catalogue_of(reports: Path) -> str:
+    """Write the catalogue of all runs anew, say which it leaves out, and return its path."""
+    from ctxeng.harness.results.database import refresh_catalogue
+
+    catalogue = refresh_catalogue(reports)
+    for line in catalogue.left_out:
+        typer.echo(f"ctxeng: left out of {catalogue.file.name}: {printable(line)}", err=True)
+    return str(catalogue.file)
+
+
 def _report(run: RunFolder, *, as_json: bool) -> None:
     from ctxeng.harness.reports import terminal, write_report
     from ctxeng.harness.reports.summary import summarise
-    from ctxeng.harness.results.database import refresh_catalogue
 
     summary = summarise(run)
     written = {name: str(path) for name, path in write_report(run, summary).items()}
-    paths = {**written, "duckdb": str(refresh_catalogue(run.path.parent))}
+    paths = {**written, "duckdb": catalogue_of(run.path.parent)}
     if as_json:
         named = {"run_id": run.run_id, "path": str(run.path)}
         line = {**named, **run.manifest()["counts"], "paths": paths}

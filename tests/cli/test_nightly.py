@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from ctxeng.harness.results.history import append_night
 from tests.cli.conftest import Workspace
+from tests.support.damaged import flip
 from tests.support.nights import made_run, recalled_below
 
 
@@ -118,3 +121,53 @@ def test_what_cannot_be_compared_is_told_in_a_line(
     assert done.code == 2
     assert said in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "command", [("compare", "n1", "n2"), ("gate", "n1", "--against", "n2"), ("report", "n2")]
+)
+@pytest.mark.parametrize("damage", ["table", "manifest"])
+def test_a_damaged_run_is_named_in_a_line(
+    command: tuple[str, ...], damage: str, tmp_path: Path
+) -> None:
+    """Exit code 2: 1 would be a regression."""
+    for name in ("n1", "n2"):
+        made_run(tmp_path / "reports", name, {"main": recalled_below(6)})
+    cells, manifest = (tmp_path / "reports/n2" / f for f in ("cells.parquet", "manifest.json"))
+    if damage == "table":
+        os.truncate(cells, 100)
+    else:
+        manifest.write_text("{}")
+    done = Workspace(path=tmp_path).call(*command)
+    assert done.code == 2
+    (line,) = done.err.splitlines()
+    assert line.startswith("ctxeng: error: a run's ")
+    assert str(cells if damage == "table" else manifest) in line
+
+
+def test_history_names_a_damaged_night_and_shows_the_others(tmp_path: Path) -> None:
+    """Its footer is whole, its cells are not."""
+    history = tmp_path / "reports" / "history"
+    for name in ("n1", "n2"):
+        append_night(history, made_run(tmp_path / "reports", name, {"main": recalled_below(6)}))
+    flip(history / "n2.parquet", 40, 400)
+    done = Workspace(path=tmp_path).call("history")
+    assert done.code == 0, done.err
+    (line,) = done.err.splitlines()
+    assert line.startswith(f"ctxeng: left out {history / 'n2.parquet'}: ")
+    assert len([line for line in done.out.splitlines() if line.startswith("20")]) == 1
+
+
+def test_an_error_nobody_expected_is_no_regression(
+    nights: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The traceback, and exit code 2."""
+
+    def fault(*_: object, **__: object) -> None:
+        raise LookupError("nobody expected this")
+
+    monkeypatch.setattr("ctxeng.harness.reports.nightly.against", fault)
+    done = nights.call("gate", "n2", "--against", "n1")
+    assert done.code == 2
+    assert done.err.startswith("Traceback")
+    assert done.err.endswith("LookupError: nobody expected this\n")

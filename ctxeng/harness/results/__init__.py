@@ -45,7 +45,7 @@ def connect(
     from ctxeng.harness.results import database
     from ctxeng.harness.results.run_folder import open_run
 
-    return database.connect(open_run(run, reports=Path(reports)))
+    return database.connected([open_run(run, reports=Path(reports))])
 
 
 def nights(history: str | Path = "reports/history") -> pd.DataFrame:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctxeng.core.errors import InputError
-from ctxeng.harness.results.run_folder import RunFolder, finished_runs
+from ctxeng.harness.results.damage import fault_of, file_literal, naming_damaged
+from ctxeng.harness.results.run_folder import RunFolder, run_folders
 from ctxeng.harness.results.tables import TABLES
 
 if TYPE_CHECKING:
@@ -17,13 +20,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def connect(runs: RunFolder | Sequence[RunFolder]) -> duckdb.DuckDBPyConnection:
-    """Return an in-memory connection with one view per table over the given runs."""
+@contextmanager
+def connect(runs: RunFolder | Sequence[RunFolder]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield an in-memory connection with one view per table over the given runs.
+
+    Raises:
+        InputError: a table that was asked for is damaged.
+    """
+    folders = [runs] if isinstance(runs, RunFolder) else list(runs)
+    files = [run.table(table) for run in folders for table in TABLES]
+    with naming_damaged(files), connected(folders) as connection:
+        yield connection
+
+
+def connected(runs: Sequence[RunFolder]) -> duckdb.DuckDBPyConnection:
+    """Return the same connection for others to ask and close; errors are DuckDB's own."""
     import duckdb
 
-    folders = [runs] if isinstance(runs, RunFolder) else list(runs)
     connection = duckdb.connect(":memory:")
-    create_views(connection, folders)
+    create_views(connection, runs)
     return connection
 
 
@@ -58,31 +73,76 @@ def create_views(connection: duckdb.DuckDBPyConnection, runs: Sequence[RunFolder
             )
 
 
-def refresh_catalogue(reports: Path) -> Path:
-    """Rewrite ``ctxeng.duckdb`` with views over every finished run; return its path.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """The DuckDB file over all runs; ``left_out`` says which run is not in it, and why."""
+
+    file: Path
+    left_out: tuple[str, ...] = ()
+
+
+def refresh_catalogue(reports: Path) -> Catalogue:
+    """Rewrite ``ctxeng.duckdb`` with views over every finished run that can be read.
 
     The file is made anew beside the old one and renamed, so that a reader never sees half of it.
-    """
-    import os
 
+    Raises:
+        InputError: the file cannot be written.
+    """
     import duckdb
 
     final = reports / "ctxeng.duckdb"
     draft = reports / f".ctxeng.{os.getpid()}.duckdb"
-    draft.unlink(missing_ok=True)
-    with duckdb.connect(str(draft)) as connection:
-        create_views(connection, finished_runs(reports))
-    os.replace(draft, final)
-    return final
+    runs, left_out = _with_manifest(reports)
+    try:
+        draft.unlink(missing_ok=True)
+        with duckdb.connect(str(draft)) as connection:
+            left_out += _create_readable_views(connection, runs)
+        os.replace(draft, final)
+    except (OSError, duckdb.IOException) as error:
+        draft.unlink(missing_ok=True)
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"the catalogue of runs must be a file that can be written, got {final} ({reason}). "
+            "Move away what stands there; the runs themselves are complete."
+        ) from error
+    return Catalogue(file=final, left_out=tuple(left_out))
 
 
-def file_literal(file: Path) -> str:
-    """Return a path as a SQL string that names this one file, wherever the reader stands.
+def _with_manifest(reports: Path) -> tuple[list[RunFolder], list[str]]:
+    """Return the runs whose manifest can be read, and a line for each of the others."""
+    runs, left_out = [], []
+    for run in run_folders(reports):
+        try:
+            run.manifest()
+        except InputError as error:
+            left_out.append(f"{run.path}: {error}")
+        else:
+            runs.append(run)
+    return runs, left_out
 
-    DuckDB reads ``*``, ``?`` and ``[`` in a path as a pattern of many files.
-    """
-    escaped = re.sub(r"([*?\[])", r"[\1]", str(file.resolve()))
-    return "'" + escaped.replace("'", "''") + "'"
+
+def _create_readable_views(
+    connection: duckdb.DuckDBPyConnection, runs: Sequence[RunFolder]
+) -> list[str]:
+    """Create the views over the runs whose tables can be read; return a line for the others."""
+    import duckdb
+
+    try:
+        create_views(connection, runs)
+    except duckdb.Error:
+        damaged = {run.path: line for run in runs if (line := _damaged_table(run))}
+        if not damaged:
+            raise
+        create_views(connection, [run for run in runs if run.path not in damaged])
+        return list(damaged.values())
+    return []
+
+
+def _damaged_table(run: RunFolder) -> str | None:
+    """Return the first table of a run that cannot be read, with the reason."""
+    faults = ((run.table(table), fault_of(run.table(table))) for table in TABLES)
+    return next((f"{file}: {reason}" for file, reason in faults if reason), None)
 
 
 def rows(connection: duckdb.DuckDBPyConnection, query: str, *args: Any) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ import orjson
 
 from ctxeng.core.errors import InputError
 from ctxeng.harness.results.conditions import Conditions, conditions_of, obstacles
+from ctxeng.harness.results.damage import fault_of, naming_damaged
 from ctxeng.harness.results.run_folder import RunFolder, is_derived
 from ctxeng.harness.results.tables import CELLS
 
@@ -97,7 +98,8 @@ def append_night(history: Path, run: RunFolder) -> Path:
             "Compare it with `ctxeng compare`."
         )
     conditions = conditions_of(run.manifest())
-    table = pq.read_table(run.needed("cells"), columns=list(KEPT))
+    with naming_damaged([run.needed("cells")]):
+        table = pq.read_table(run.table("cells"), columns=list(KEPT))
     table = table.replace_schema_metadata(
         {_VERSION: str(HISTORY_VERSION), _CONDITIONS: orjson.dumps(conditions)}
     )
@@ -105,7 +107,7 @@ def append_night(history: Path, run: RunFolder) -> Path:
     draft = history / f".{run.run_id}.{os.getpid()}.{secrets.token_hex(4)}.draft"
     try:
         history.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, draft, compression="zstd")
+        pq.write_table(table, draft, compression="zstd", write_page_checksum=True)
         with draft.open("rb") as written:
             os.fsync(written.fileno())
         os.replace(draft, final)
@@ -134,7 +136,7 @@ def read_history(folder: Path) -> History:
             continue
         try:
             night = _read(file)
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError) as error:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             damaged.append(f"{file}: {reason}")
         else:
@@ -144,9 +146,11 @@ def read_history(folder: Path) -> History:
 
 
 def _read(file: Path) -> Night:
-    """Return the night of a file; ValueError or KeyError where it is not one."""
+    """Return the night of a file; OSError, ValueError, TypeError or KeyError where it is none."""
     import pyarrow.parquet as pq
 
+    if (fault := fault_of(file)) is not None:  # the cells too: nights are small
+        raise ValueError(fault)
     metadata: Mapping[bytes, bytes] = pq.read_schema(file).metadata or {}
     if _CONDITIONS not in metadata:
         raise ValueError("no night of a history: its conditions are missing")
@@ -159,7 +163,8 @@ def _read(file: Path) -> Night:
     conditions = orjson.loads(metadata[_CONDITIONS])
     for step in range(version, HISTORY_VERSION):
         conditions = UPGRADES[step](conditions)
-    return Night(file=file, conditions={**conditions, "run_id": str(conditions["run_id"])})
+    named = {name: str(conditions[name]) for name in ("run_id", "started_at")}
+    return Night(file=file, conditions={**conditions, **named})
 
 
 def last_comparable(nights: Sequence[Night], tonight: Night) -> Found:

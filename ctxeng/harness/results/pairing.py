@@ -6,14 +6,17 @@ session, however many cells there are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ctxeng.harness.results.database import file_literal, rows
+from ctxeng.harness.results.damage import file_literal, naming_damaged
+from ctxeng.harness.results.database import rows
 from ctxeng.harness.results.history import Night, kept_types
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 Measure = Literal["answer", "in_context"]
@@ -51,9 +54,7 @@ class PairedRows:
 
 def paired_rows(before: Side, after: Side, measure: Measure) -> PairedRows:
     """Return the outcomes of two sides on the same probes; buckets are those of ``after``."""
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
+    with _over(before.night, after.night) as connection:
         for name, side in (("b", before), ("a", after)):
             connection.execute(
                 f"CREATE TEMP TABLE {name} AS SELECT session_id, probe_id, replicate, bucket, "
@@ -107,8 +108,6 @@ def trend_rows(nights: Sequence[Night], arm: str, measure: Measure) -> list[dict
 
     Replicates of a probe count once, by their mean.
     """
-    import duckdb
-
     parts = [
         f"SELECT {at} AS night, session_id, probe_id, bucket, answerable, {_VALUES[measure]} AS v "
         f"FROM {relation(night)} WHERE arm = ?"
@@ -126,27 +125,23 @@ def trend_rows(nights: Sequence[Night], arm: str, measure: Measure) -> list[dict
     SELECT night, bucket, session_id, sum(v) AS successes, count(*) AS trials
     FROM scoped GROUP BY ALL ORDER BY ALL
     """
-    with duckdb.connect(":memory:") as connection:
+    with _over(*nights) as connection:
         return rows(connection, query, *[arm] * len(parts))
 
 
 def prompt_tokens(night: Night) -> dict[str, float]:
     """Return the mean prompt size of every arm, in tokens."""
-    import duckdb
-
     query = f"SELECT arm, avg(context_tokens) AS tokens FROM {relation(night)} GROUP BY arm"
-    with duckdb.connect(":memory:") as connection:
+    with _over(night) as connection:
         return {row["arm"]: float(row["tokens"] or 0.0) for row in rows(connection, query)}
 
 
 def nights_frame(nights: Sequence[Night]) -> pd.DataFrame:
     """Return the cells of nights as one pandas frame, with the column ``started_at``."""
-    import duckdb
-
     parts = [f"SELECT ? AS started_at, * FROM {relation(night)}" for night in nights]
     names = ", ".join(f"CAST(NULL AS VARCHAR) AS {name}" for name in ("started_at", *kept_types()))
     query = " UNION ALL ".join(parts) or f"SELECT {names} WHERE false"
-    with duckdb.connect(":memory:") as connection:
+    with _over(*nights) as connection:
         found: pd.DataFrame = connection.execute(query, [n.started_at for n in nights]).df()
     return found
 
@@ -157,11 +152,22 @@ def asked(night: Night) -> bool:
     return any(count for name, count in outcomes.items() if name != "skipped")
 
 
+@contextmanager
+def _over(*nights: Night) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a connection for questions to nights; a damaged one is named."""
+    import duckdb
+
+    files = [night.file for night in nights]
+    with naming_damaged(files), duckdb.connect(":memory:") as connection:
+        yield connection
+
+
 def relation(night: Night) -> str:
     """Return SQL that names a night's cells; columns that an older file lacks are null."""
     import pyarrow.parquet as pq
 
-    there = set(pq.read_schema(night.file).names)
+    with naming_damaged([night.file]):
+        there = set(pq.read_schema(night.file).names)
     columns = (
         name if name in there else f"CAST(NULL AS {_SQL_TYPES[kind]}) AS {name}"
         for name, kind in kept_types().items()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ctxeng.harness.results.damage import naming_damaged
+
 
 def quoting_runs(reports: Path, is_quoted: Callable[[str], bool]) -> list[Path]:
     """Return the run folders, finished or not, that hold a text for which ``is_quoted`` holds."""
@@ -20,7 +22,8 @@ def texts(folder: Path) -> Iterator[str]:
     import pyarrow.parquet as pq
 
     for file in sorted(folder.rglob("*.parquet")):
-        table = pq.read_table(file)
+        with naming_damaged([file]):
+            table = pq.read_table(file)
         for field in table.schema:
             if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
                 yield from (t for t in table[field.name].unique().to_pylist() if t)

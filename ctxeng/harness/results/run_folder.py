@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import BaseModel, ValidationError
 
 from ctxeng.core.errors import InputError
 from ctxeng.harness.results.tables import SCHEMA_VERSION, TABLES, Row, write_table
@@ -49,22 +50,63 @@ class RunFolder:
         """Return the manifest, with the experiment, versions, hashes and counts.
 
         Raises:
+            InputError: it cannot be read, or lacks what every run writes.
+        """
+        loaded = self.loaded_manifest()
+        try:
+            _Manifest.model_validate(loaded)
+        except ValidationError as error:
+            detail = error.errors()[0]
+            name = ".".join(map(str, detail["loc"]))
+            raise self._unreadable(f"must hold {name}", str(detail["msg"])) from None
+        return loaded
+
+    def loaded_manifest(self) -> dict[str, Any]:
+        """Return the manifest, whatever it holds.
+
+        Raises:
             InputError: it cannot be read, or is no JSON object.
         """
-        file = self.path / "manifest.json"
         try:
-            loaded = orjson.loads(file.read_bytes())
+            loaded = orjson.loads((self.path / "manifest.json").read_bytes())
         except (OSError, orjson.JSONDecodeError) as error:
-            raise InputError(
-                f"a run's manifest must be readable JSON, got {error} ({file}). "
-                "Remove the run folder, or copy it again."
-            ) from None
+            raise self._unreadable("must be readable JSON", str(error)) from None
         if not isinstance(loaded, dict):
-            raise InputError(
-                f"a run's manifest must be a JSON object, got {type(loaded).__name__} ({file}). "
-                "Remove the run folder, or copy it again."
-            )
+            raise self._unreadable("must be a JSON object", type(loaded).__name__)
         return loaded
+
+    def _unreadable(self, must: str, got: str) -> InputError:
+        return InputError(
+            f"a run's manifest {must}, got {got} ({self.path / 'manifest.json'}). "
+            "Remove the run folder, or copy it again."
+        )
+
+
+class _Arm(BaseModel):
+    control: str | None
+    settings: dict[str, Any]
+
+
+class _Experiment(BaseModel):
+    models: dict[str, Any]
+
+
+class _Counts(BaseModel):
+    sessions: int
+    cells: int
+    outcomes: dict[str, int]
+
+
+class _Manifest(BaseModel):
+    """What every manifest holds, and every reader of one relies on."""
+
+    run_id: str
+    started_at: str
+    experiment: _Experiment
+    arms: dict[str, _Arm]
+    reference_arm: str
+    is_offline: bool
+    counts: _Counts
 
 
 def write_run(
@@ -148,11 +190,18 @@ def open_run(name: str | Path, *, reports: Path) -> RunFolder:
 
 def is_derived(run: RunFolder) -> bool:
     """Return whether a run holds another run's answers, scored or judged again."""
-    return run.manifest().get("answers_from") is not None
+    return run.loaded_manifest().get("answers_from") is not None
 
 
 def finished_runs(reports: Path) -> list[RunFolder]:
     """Return the finished runs under a folder, oldest first (by manifest time, then name)."""
+    return sorted(
+        run_folders(reports),
+        key=lambda run: (str(run.loaded_manifest().get("started_at", "")), run.run_id),
+    )
+
+
+def run_folders(reports: Path) -> list[RunFolder]:
+    """Return the folders under a folder that have a manifest, by name; none of it is read."""
     folders = [p for p in sorted(reports.glob("*")) if (p / "manifest.json").is_file()]
-    runs = [RunFolder(path=p) for p in folders if not p.name.startswith(".")]
-    return sorted(runs, key=lambda run: (str(run.manifest().get("started_at", "")), run.run_id))
+    return [RunFolder(path=p) for p in folders if not p.name.startswith(".")]

@@ -263,4 +263,9 @@ def write_table(path: Path, table: str, rows: Sequence[Row]) -> None:
     if unknown:
         raise ValueError(f"columns of {table} must be {schema.names}, got also {sorted(unknown)}.")
     columns = {name: [row.get(name) for row in rows] for name in schema.names}
-    pq.write_table(pa.Table.from_pydict(columns, schema=schema), path, compression="zstd")
+    pq.write_table(
+        pa.Table.from_pydict(columns, schema=schema),
+        path,
+        compression="zstd",
+        write_page_checksum=True,
+    )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from ctxeng.core.errors import InputError
 from ctxeng.harness.results.database import connect, create_views, frame, refresh_catalogue, rows
 from ctxeng.harness.results.tables import CELLS, TABLES
 from tests.harness.results.conftest import RunMaker
+from tests.support.damaged import flip
 
 
 def test_a_run_has_one_view_per_table(make_run: RunMaker) -> None:
@@ -106,7 +109,7 @@ def test_the_catalogue_shows_every_finished_run_from_anywhere(
     """Written from a relative folder, it is read from another one; a new run replaces it."""
     make_run("r1", {"arm": "a"})
     monkeypatch.chdir(tmp_path)
-    catalogue = refresh_catalogue(Path("reports")).resolve()
+    catalogue = refresh_catalogue(Path("reports")).file.resolve()
     assert catalogue == tmp_path / "reports" / "ctxeng.duckdb"
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -121,5 +124,65 @@ def test_the_catalogue_shows_every_finished_run_from_anywhere(
 
 def test_a_catalogue_of_no_runs_is_an_empty_database(tmp_path: Path) -> None:
     """Before the first run there is nothing to show, and no error."""
-    with duckdb.connect(str(refresh_catalogue(tmp_path)), read_only=True) as connection:
+    with duckdb.connect(str(refresh_catalogue(tmp_path).file), read_only=True) as connection:
         assert rows(connection, "SHOW TABLES") == []
+
+
+def test_a_damaged_run_is_named_and_left_out_of_the_catalogue(
+    make_run: RunMaker, tmp_path: Path
+) -> None:
+    """A table cut short, and a manifest that is none; the other run is there."""
+    make_run("whole", {"arm": "a"})
+    cut, bare = make_run("cut", {"arm": "a"}), make_run("bare", {"arm": "a"})
+    os.truncate(cut.table("cells"), 100)
+    (bare.path / "manifest.json").write_text("{}")
+    catalogue = refresh_catalogue(tmp_path / "reports")
+    with duckdb.connect(str(catalogue.file), read_only=True) as connection:
+        assert rows(connection, "SELECT run_id FROM cells") == [{"run_id": "whole"}]
+    assert len(catalogue.left_out) == 2
+    assert str(bare.path) in catalogue.left_out[0]
+    assert str(cut.table("cells")) in catalogue.left_out[1]
+    assert not any("\n" in line for line in catalogue.left_out)
+
+
+def test_a_folder_in_the_catalogue_s_place_is_told(tmp_path: Path) -> None:
+    """No draft stays behind."""
+    (tmp_path / "ctxeng.duckdb").mkdir()
+    with pytest.raises(InputError, match=r"catalogue of runs must be a file.*ctxeng\.duckdb"):
+        refresh_catalogue(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["ctxeng.duckdb"]
+
+
+@pytest.mark.parametrize("place", [(6, 60), (40, 400), (-200, -50), (-8, -4), (0, None)])
+def test_a_damaged_table_is_named_by_whoever_reads_it(
+    place: tuple[int, int | None], make_run: RunMaker
+) -> None:
+    """In its data, in its footer, in the footer's length, or everywhere."""
+    run = make_run("r1", {"arm": "a", "answer": "x" * 50}, {"arm": "b"})
+    file = run.table("cells")
+    flip(file, place[0], place[1] or file.stat().st_size)
+    with pytest.raises(InputError, match=r"whole Parquet file, got .*r1/cells\.parquet \("):
+        frame(run)
+
+
+@pytest.mark.parametrize(("lost", "said"), [(None, "it is missing"), ("arm", "lacks the columns")])
+def test_a_table_that_is_not_there_whole_is_named(
+    lost: str | None, said: str, make_run: RunMaker
+) -> None:
+    """The file, or a column of it."""
+    import pyarrow.parquet as pq
+
+    run = make_run("r1", {"arm": "a"})
+    file = run.table("cells")
+    if lost is None:
+        file.unlink()
+    else:
+        pq.write_table(pq.read_table(file).drop_columns([lost]), file)
+    with pytest.raises(InputError, match=rf"cells\.parquet \(.*{said}"), connect(run) as connection:
+        rows(connection, "SELECT arm FROM cells")
+
+
+def test_an_error_that_no_file_is_to_blame_for_stays(make_run: RunMaker) -> None:
+    """A wrong query is not told as a damaged run."""
+    with pytest.raises(duckdb.Error, match="nonsense"), connect(make_run("r1")) as connection:
+        rows(connection, "SELECT nonsense()")

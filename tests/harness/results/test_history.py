@@ -22,6 +22,7 @@ from ctxeng.harness.results.history import (
     read_history,
 )
 from ctxeng.harness.results.run_folder import RunFolder, write_run
+from tests.support.damaged import flip
 from tests.support.nights import made_run, recalled_below
 
 ARMS = {"main": recalled_below(5)}
@@ -88,6 +89,36 @@ def test_what_is_no_night_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
     assert sorted(line.split(":")[0].rsplit("/", 1)[1] for line in found.damaged) == [
         "cut.parquet", "empty.parquet", "other.parquet",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("place", "is_checked"), [((40, 400), True), ((600, 640), True), ((40, 400), False)]
+)
+def test_a_night_whose_cells_are_damaged_is_named(
+    place: tuple[int, int], is_checked: bool, tmp_path: Path
+) -> None:
+    """The footer is whole; files of before had no checksums, and what is no data is found still."""
+    for day in (1, 2):
+        append_night(tmp_path / "h", night(tmp_path, day))
+    file = tmp_path / "h" / "n2.parquet"
+    if not is_checked:
+        pq.write_table(pq.read_table(file), file, compression="zstd")
+    flip(file, *place)
+    found = read_history(tmp_path / "h")
+    assert [n.run_id for n in found.nights] == ["n1"]
+    assert [line.split(": ")[0] for line in found.damaged] == [str(file)]
+
+
+@pytest.mark.parametrize("conditions", [b"{}", b"[]", b"1", b"\xff", b'{"run_id": "n2"}'])
+def test_a_night_whose_conditions_are_damaged_is_named(conditions: bytes, tmp_path: Path) -> None:
+    """The metadata is another JSON value, or none."""
+    file = append_night(tmp_path / "h", night(tmp_path, 1))
+    table = pq.read_table(file)
+    metadata = {**(table.schema.metadata or {}), b"ctxeng.conditions": conditions}
+    pq.write_table(table.replace_schema_metadata(metadata), tmp_path / "h" / "n2.parquet")
+    found = read_history(tmp_path / "h")
+    assert [n.run_id for n in found.nights] == ["n1"]
+    assert [line.split(": ")[0] for line in found.damaged] == [str(tmp_path / "h" / "n2.parquet")]
 
 
 def test_the_same_run_twice_is_one_night(tmp_path: Path) -> None:

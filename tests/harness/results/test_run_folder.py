@@ -18,12 +18,12 @@ from ctxeng.harness.results.run_folder import (
     write_run,
 )
 from ctxeng.harness.results.tables import SCHEMA_VERSION, TABLES
-from tests.harness.results.conftest import RunMaker
+from tests.harness.results.conftest import RunMaker, whole_manifest
 
 
 def test_a_run_folder_holds_every_table_and_the_manifest(tmp_path: Path) -> None:
     """Also tables without rows are written; the manifest carries the schema version."""
-    manifest = {"run_id": "r1", "started_at": "x", "models": {"reader": "offline"}, "note": "予算"}
+    manifest = whole_manifest("r1", models={"reader": "offline"}, note="予算")
     run = write_run(tmp_path / "deep" / "reports", manifest=manifest, tables={})
     assert run.run_id == "r1"
     assert sorted(p.name for p in run.path.iterdir()) == sorted(
@@ -194,7 +194,29 @@ def test_a_damaged_manifest_is_told_with_its_file(
 
 def test_a_manifest_keeps_what_json_can_hold(tmp_path: Path) -> None:
     """Nested values, nulls and text of any script are read back as written."""
-    manifest = {"run_id": "r1", "versions": {"duckdb": "1.4"}, "n": None, "x": [1, 2.5, "예산"]}
+    odd = {"versions": {"duckdb": "1.4"}, "n": None, "x": [1, 2.5, "예산"]}
+    manifest = whole_manifest("r1", **odd)
     run = write_run(tmp_path, manifest=manifest, tables={})
     assert orjson.loads((run.path / "manifest.json").read_bytes()) == run.manifest()
     assert run.manifest()["x"] == [1, 2.5, "예산"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({}, "must hold run_id"),
+        ({"run_id": 1}, "must hold run_id"),
+        (whole_manifest("r1", arms=None), "must hold arms"),
+        (whole_manifest("r1", arms={"a": {"settings": {}}}), "must hold arms.a.control"),
+        (whole_manifest("r1", counts={"cells": 1}), "must hold counts.sessions"),
+        (whole_manifest("r1", experiment=[]), "must hold experiment"),
+    ],
+)
+def test_a_manifest_that_lacks_what_every_run_writes_is_told(
+    content: dict[str, Any], said: str, make_run: RunMaker
+) -> None:
+    """One line: what is missing, the file, and the remedy."""
+    run = make_run("r1")
+    (run.path / "manifest.json").write_bytes(orjson.dumps(content))
+    with pytest.raises(InputError, match=rf"{said}, got .*r1/manifest\.json\). Remove the run"):
+        run.manifest()

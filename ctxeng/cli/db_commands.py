@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -86,7 +87,7 @@ async def _verify(home: Path, reports: Path, *, forget: bool) -> list[dict[str, 
     from ctxeng.harness.results.quotes import quoting_runs
     from ctxeng.models import Ledger
     from ctxeng.store import Store
-    from ctxeng.store.fingerprints import quotes, strings
+    from ctxeng.store.fingerprints import quotes
 
     def is_quoted(text: str) -> bool:
         return quotes(text, known)
@@ -101,7 +102,7 @@ async def _verify(home: Path, reports: Path, *, forget: bool) -> list[dict[str, 
             ledger = Ledger.open(_ledger(home))
             holding = set(ledger.holding(gone))
             for key, answer in ledger.answers():
-                if any(map(is_quoted, strings(orjson.loads(answer)))):
+                if any(map(is_quoted, _said(answer))):
                     holding.add(key)
             ledger.close()
             found += [
@@ -115,6 +116,16 @@ async def _verify(home: Path, reports: Path, *, forget: bool) -> list[dict[str, 
         if forget and not found:
             await store.forget_deletions()
     return found
+
+
+def _said(answer: str) -> Iterable[str]:
+    """Return the texts of a stored answer; a damaged one is a text itself."""
+    from ctxeng.store.fingerprints import strings
+
+    try:
+        return strings(orjson.loads(answer))
+    except orjson.JSONDecodeError:
+        return (answer,)
 
 
 def _ledger(home: Path) -> Path:

@@ -41,10 +41,12 @@ def stats(
             sys.stdout.write(orjson.dumps(asdict(row)).decode() + "\n")
             continue
         unpriced = f", {row.unpriced} of unknown price" if row.unpriced else ""
+        damaged = f", {row.unreadable} unreadable" if row.unreadable else ""
         typer.echo(
             f"{printable(row.model):20} {row.role:10} {row.answered:7,} answered "
             f"{row.unanswered:5,} unanswered {row.input_tokens:12,} in {row.output_tokens:10,} out "
             f"{row.cost_usd:10.4f} USD{unpriced}, {_day(row.oldest)} to {_day(row.newest)}"
+            f"{damaged}"
         )
     if not as_json:
         calls = sum(row.answered for row in rows)

@@ -56,6 +56,7 @@ CREATE TABLE IF NOT EXISTS subjects (
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
+IS_ANSWER = "is_answer(CAST(response AS BLOB))"  # bytes: the text may be no UTF-8
 _BUSY_SECONDS = 60
 LATE_SECONDS = 600  # what was read before a deletion may be sent for so long after it
 
@@ -100,6 +101,7 @@ class Ledger:
                 isolation_level=None,
                 check_same_thread=False,
             )
+            know_answers(connection)
             _write_ahead(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA secure_delete=ON")  # deleted words leave the file as well
@@ -123,10 +125,11 @@ class Ledger:
         self._connection.close()
 
     def find(self, key: str) -> ModelResponse | None:
-        """Return the stored answer to a call, None when it was never answered."""
+        """Return the stored answer to a call, None when there is none that can be read."""
         with self._lock:
             row = self._connection.execute(
-                "SELECT response FROM calls WHERE key = ? AND response IS NOT NULL", (key,)
+                "SELECT CAST(response AS BLOB) FROM calls WHERE key = ? AND response IS NOT NULL",
+                (key,),
             ).fetchone()
         return _unpacked(row[0], key) if row else None
 
@@ -149,11 +152,11 @@ class Ledger:
             )
 
     def answered(self, key: str, response: ModelResponse, *, replaces: bool = False) -> None:
-        """Store the answer; one that is there already stays, unless the new one ``replaces`` it."""
+        """Store the answer; one that can be read already stays, unless this ``replaces`` it."""
         with self._lock:
             self._connection.execute(
                 "UPDATE calls SET response = ?, answered_at = ? "
-                "WHERE key = ? AND (response IS NULL OR ?)",
+                f"WHERE key = ? AND (NOT {IS_ANSWER} OR ?)",
                 (_packed(response), time.time(), key, replaces),
             )
 
@@ -258,12 +261,13 @@ class Ledger:
         return sorted({k for name, k, at in rows if at <= until.get(_hashed(name), -math.inf)})
 
     def answers(self) -> Iterator[tuple[str, str]]:
-        """Yield the key and the stored answer (as JSON) of every answered call."""
+        """Yield the key and the stored answer (as JSON, if undamaged) of every answered call."""
         with self._lock:
             rows = self._connection.execute(
-                "SELECT key, response FROM calls WHERE response IS NOT NULL ORDER BY key"
+                "SELECT key, CAST(response AS BLOB) FROM calls "
+                "WHERE response IS NOT NULL ORDER BY key"
             ).fetchall()
-        yield from rows
+        yield from ((key, stored.decode("utf-8", "replace")) for key, stored in rows)
 
     def counts(self) -> dict[str, int]:
         """Return the number of answered calls and of calls that were sent and never answered."""
@@ -283,7 +287,7 @@ class Ledger:
             raise InputError(f"export file must be new, got {path}. Remove it first.")
         with self._lock:
             rows = self._connection.execute(
-                "SELECT * FROM calls WHERE response IS NOT NULL ORDER BY key"
+                f"SELECT * FROM calls WHERE {IS_ANSWER} ORDER BY key"
             ).fetchall()
             concerns = self._connection.execute("SELECT subject, key FROM subjects").fetchall()
         kept = [row for row in rows if keys is None or row[0] in keys]
@@ -339,7 +343,18 @@ def _packed(response: ModelResponse) -> str:
     return json.dumps(body)
 
 
-def _unpacked(text: str, key: str) -> ModelResponse:
-    body: dict[str, Any] = json.loads(text)
-    usage = Usage(**body.pop("usage"))
-    return ModelResponse(**body, usage=usage, key=key, from_ledger=True)
+def _unpacked(stored: bytes, key: str) -> ModelResponse | None:
+    """Return a stored answer; None where a disk or another hand has left no answer."""
+    try:
+        body: dict[str, Any] = json.loads(stored)
+        usage = Usage(**body.pop("usage"))
+        return ModelResponse(**body, usage=usage, key=key, from_ledger=True)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def know_answers(connection: sqlite3.Connection) -> None:
+    """Let a connection tell what can be read as an answer: what :data:`IS_ANSWER` needs."""
+    connection.create_function(
+        "is_answer", 1, lambda stored: stored is not None and _unpacked(stored, "") is not None
+    )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxeng.core.errors import InputError
-from ctxeng.models.ledger import SCHEMA_VERSION, Ledger
+from ctxeng.models.ledger import IS_ANSWER, SCHEMA_VERSION, Ledger, know_answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +22,7 @@ class Held:
         cost_usd: of the calls whose price was known when they were made.
         unpriced: answered calls without a known price.
         oldest, newest: seconds since the epoch, of being sent.
+        unreadable: damaged answers; a run that needs one makes the call again.
     """
 
     model: str
@@ -34,18 +35,20 @@ class Held:
     unpriced: int
     oldest: float
     newest: float
+    unreadable: int
 
 
-_HELD = """
-SELECT model, role, count(response), count(*) - count(response),
-    coalesce(sum(json_extract(response, '$.usage.input_tokens')
-        + json_extract(response, '$.usage.cached_tokens')
-        + json_extract(response, '$.usage.cache_write_tokens')), 0),
-    coalesce(sum(json_extract(response, '$.usage.output_tokens')), 0),
-    coalesce(sum(json_extract(response, '$.cost_usd')), 0.0),
-    count(response) - count(json_extract(response, '$.cost_usd')),
-    min(sent_at), max(sent_at)
-FROM calls GROUP BY model, role ORDER BY model, role
+_HELD = f"""
+WITH told AS (SELECT *, CASE WHEN {IS_ANSWER} THEN response END AS answer FROM calls)
+SELECT model, role, count(answer), count(*) - count(response),
+    coalesce(sum(json_extract(answer, '$.usage.input_tokens')
+        + json_extract(answer, '$.usage.cached_tokens')
+        + json_extract(answer, '$.usage.cache_write_tokens')), 0),
+    coalesce(sum(json_extract(answer, '$.usage.output_tokens')), 0),
+    coalesce(sum(json_extract(answer, '$.cost_usd')), 0.0),
+    count(answer) - count(json_extract(answer, '$.cost_usd')),
+    min(sent_at), max(sent_at), count(response) - count(answer)
+FROM told GROUP BY model, role ORDER BY model, role
 """
 
 
@@ -68,6 +71,7 @@ def held(path: Path) -> list[Held]:
                 unpriced=row[7],
                 oldest=row[8],
                 newest=row[9],
+                unreadable=row[10],
             )
             for row in connection.execute(_HELD)
         ]
@@ -129,9 +133,10 @@ def merge(path: Path, others: list[Path]) -> int:
             connection.execute("ATTACH ? AS other", (f"file:{_quoted(other)}?mode=ro",))
             _same_version(connection, other)
             connection.execute(
-                "INSERT INTO calls SELECT * FROM other.calls AS theirs WHERE response IS NOT NULL "
+                f"INSERT INTO calls SELECT * FROM other.calls AS theirs WHERE {IS_ANSWER} "
                 "ON CONFLICT (key) DO UPDATE SET response = excluded.response, "
-                "answered_at = excluded.answered_at WHERE calls.response IS NULL"
+                "answered_at = excluded.answered_at "
+                "WHERE NOT is_answer(CAST(calls.response AS BLOB))"
             )
             if _names_subjects(connection):
                 connection.execute(
@@ -199,7 +204,7 @@ def _count(connection: sqlite3.Connection) -> int:
 
 
 def _answered(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT count(response) FROM calls").fetchone()[0])
+    return int(connection.execute(f"SELECT count(*) FROM calls WHERE {IS_ANSWER}").fetchone()[0])
 
 
 def _bytes(connection: sqlite3.Connection) -> int:
@@ -224,6 +229,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(
         f"file:{_quoted(path)}", uri=True, timeout=60, isolation_level=None
     )
+    know_answers(connection)
     try:
         yield connection
     except sqlite3.Error as error:

@@ -51,6 +51,18 @@ async def test_an_answered_call_is_not_made_again() -> None:
     assert second.usage == first.usage
 
 
+async def test_a_damaged_answer_is_no_answer_and_gives_way_to_the_next() -> None:
+    """The call is made once more; replay-only names it as missing."""
+    inner, ledger = ScriptedClient("1,850", "1,850 again"), Ledger.open(None)
+    await client(inner, ledger).complete(request())
+    ledger._connection.execute("UPDATE calls SET response = substr(response, 3)")
+    with pytest.raises(CallMissing):
+        await client(inner, ledger, mode="replay-only").complete(request())
+    texts = [(await client(inner, ledger).complete(request())).text for _ in range(2)]
+    assert texts == ["1,850 again", "1,850 again"]
+    assert len(inner.requests) == 2
+
+
 async def test_another_replicate_is_a_call_of_its_own() -> None:
     """So that the variance of a random model can be measured."""
     inner = ScriptedClient("a", "b")

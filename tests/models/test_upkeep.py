@@ -54,6 +54,31 @@ def test_a_ledger_tells_what_it_holds_by_model_and_role(tmp_path: Path) -> None:
     assert (other.cost_usd, other.unpriced, haiku.unpriced) == (0, 1, 0)
 
 
+DAMAGED = (b'{"text": "1,8', b"[]", b'{"usage": {}}', b"\xff\xfe", b'{"usage": 1}', b"")
+
+
+@pytest.mark.parametrize("damaged", DAMAGED)
+def test_a_damaged_answer_is_counted_and_goes_into_no_other_ledger(
+    damaged: bytes, tmp_path: Path
+) -> None:
+    """Neither exported nor merged, and a good one takes its place."""
+    path = filled(tmp_path / "l.sqlite", ("a", HAIKU, 2), ("b", HAIKU, 1))
+    whole = filled(tmp_path / "whole.sqlite", ("a", HAIKU, 2))
+    ledger = Ledger.open(path)
+    ledger._connection.execute(
+        "UPDATE calls SET response = CAST(? AS TEXT) WHERE key = 'a'", (damaged,)
+    )
+    ledger.close()
+    (found,) = held(path)
+    assert (found.answered, found.unanswered, found.unreadable) == (1, 0, 1)
+    assert (found.input_tokens, found.cost_usd, found.unpriced) == (15, 0.25, 0)
+    assert export(path, tmp_path / "exported.sqlite") == 1
+    assert keys(tmp_path / "exported.sqlite") == ["b"]
+    assert merge(whole, [path]) == 1
+    assert merge(path, [whole]) == 1
+    assert (keys(whole), keys(path)) == (["a", "b"], ["a", "b"])
+
+
 def test_pruning_by_age_keeps_what_is_younger(tmp_path: Path) -> None:
     """Ten days old goes at a limit of nine; eight days old stays."""
     path = filled(tmp_path / "l.sqlite", ("a", HAIKU, 10), ("b", HAIKU, 8))

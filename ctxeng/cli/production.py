@@ -85,7 +85,7 @@ def read_settings(file: Path | None) -> dict[str, Any]:
         return {}
     try:
         return tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(
             f"settings must be a readable TOML file, got {file} ({error})."
         ) from None

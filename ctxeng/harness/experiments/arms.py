@@ -150,6 +150,9 @@ def _sweep_into(wanted: dict[str, _Wanted], experiment: ExperimentFile) -> list[
                 strategy=base.strategy, overrides=merged, place=("arms", sweep.arm), swept=keys
             )
             held = wanted.setdefault(arm, made)
+            if not arm.isprintable():
+                message = f"sweeps.{name} must list values that can be shown, got {arm!r}."
+                faults.append(ArmFault(location=("sweeps", name, "matrix"), message=message))
             if (held.strategy, held.overrides) != (made.strategy, made.overrides):
                 message = f"sweeps.{name} must make arms of its own, got {arm!r} twice."
                 faults.append(ArmFault(location=("sweeps", name), message=message))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, StringConstraints, field_validator
 
 from ctxeng.core.settings import Section
 from ctxeng.harness.attribution.position import Bucket
 
 Control = Literal["full", "none", "oracle", "restated", "verbatim"]
 DeliveryMode = Literal["live", "batch"]
+ArmName = Annotated[str, StringConstraints(max_length=100, pattern=r"^\w[\w .,=+()\[\]-]*$")]
 CONTROLS: tuple[Control, ...] = ("full", "none", "oracle", "restated", "verbatim")
 
 
@@ -118,7 +119,7 @@ class ExperimentFile(Section):
     shows it beside what came out. Neither decides anything.
     """
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+    name: str = Field(max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
     description: str = ""
     expectation: str = ""
     extends: str | None = None
@@ -132,8 +133,8 @@ class ExperimentFile(Section):
     limits: LimitsTable = LimitsTable()
     gate: GateTable = GateTable()
     economics: EconomicsTable = EconomicsTable()
-    arms: dict[str, ArmTable] = Field(min_length=1)
-    sweeps: dict[str, SweepTable] = Field(default_factory=dict)
+    arms: dict[ArmName, ArmTable] = Field(min_length=1)
+    sweeps: dict[ArmName, SweepTable] = Field(default_factory=dict)
     audit_share: float = Field(default=0.05, ge=0, le=1)
     seed: int = 20260101
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,14 @@ from ctxeng.harness.experiments.arms import arm_faults
 from ctxeng.harness.experiments.schema import ExperimentFile
 
 MAX_EXTENDS = 8
-_HEADER = re.compile(r"\s*\[\[?([^\],]+)\]")
-_KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w.\- ])+?)\s*=""")
-_PART = re.compile(r""""([^"]*)"|'([^']*)'|([^.\s"']+)""")
+MAX_SHOWN = 400
+_QUOTED = r"""(?:"(?:\\.|[^"\\])*"|'[^']*')"""
+_HEADER = re.compile(rf"\s*\[\[?((?:{_QUOTED}|[^\]\"'])+)\]")
+_KEY = re.compile(rf"\s*((?:{_QUOTED}|[\w.\- \t])+?)\s*=")
+_TOKEN = re.compile(
+    r""""{3}(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\])*"|'[^']*'|#[^\n]*|[\[\]{}\n]""",
+    re.DOTALL,
+)  # whatever may hold a bracket or end a line
 
 
 def read_experiment(path: Path) -> ExperimentFile:
@@ -91,8 +96,19 @@ class _Found:
 
 
 def _find(text: str, location: Sequence[str | int]) -> _Found:
-    keys = [str(part) for part in location if isinstance(part, str)]
-    best, table = _Found(line=1, depth=0), []
+    keys = tuple(part for part in location if isinstance(part, str))
+    places = _places(text)
+    for depth in range(len(keys), 0, -1):
+        if line := places.get(keys[:depth]):
+            return _Found(line=line, depth=depth)
+    return _Found(line=1, depth=0)
+
+
+@lru_cache(maxsize=MAX_EXTENDS + 1)
+def _places(text: str) -> Mapping[tuple[str, ...], int]:
+    """Return the line of every table and every key of a valid TOML text."""
+    places: dict[tuple[str, ...], int] = {}
+    table: list[str] = []
     for number, line in _statements(text):
         if header := _HEADER.match(line):
             here = table = _parts(header[1])
@@ -100,27 +116,34 @@ def _find(text: str, location: Sequence[str | int]) -> _Found:
             here = [*table, *_parts(key[1])]
         else:
             continue
-        if here == keys[: len(here)] and len(here) > best.depth:
-            best = _Found(line=number, depth=len(here))
-    return best
+        places.setdefault(tuple(here), number)
+    return places
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the first line of every header and assignment, with its number.
+    """Yield the first line of every header and assignment of a valid text, with its number.
 
     Lines inside a list or a text of several lines look like either, and are neither.
     """
-    open_lines: list[str] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        open_lines.append(line)
-        with suppress(tomllib.TOMLDecodeError):
-            tomllib.loads("\n".join(open_lines))
-            yield number - len(open_lines) + 1, open_lines[0]
-            open_lines = []
+    number = start = 1
+    depth, begin = 0, 0
+    for token in _TOKEN.finditer(f"{text}\n"):
+        found = token[0]
+        depth += (found in ("[", "{")) - (found in ("]", "}"))
+        number += found.count("\n")
+        if found == "\n" and depth == 0:
+            yield start, text[begin : token.start()].split("\n", 1)[0]
+            start, begin = number, token.end()
 
 
 def _parts(dotted: str) -> list[str]:
-    return ["".join(groups) for groups in _PART.findall(dotted)]
+    """Return the keys of a dotted key, quotes and escapes read."""
+    inner: Any = tomllib.loads(f"{dotted} = 0")
+    parts = []
+    while isinstance(inner, dict):
+        ((key, inner),) = inner.items()
+        parts.append(key)
+    return parts
 
 
 def _chain(path: Path) -> list[_File]:
@@ -144,6 +167,8 @@ def _read(path: Path) -> _File:
         raise SettingsError(
             f"experiment file must exist, got {path}. `ctxeng init DIR` lays out a workspace."
         ) from None
+    except RecursionError:
+        raise SettingsError(f"{path}: lists and tables must not stand so deep in others.") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path}: must be a TOML file in UTF-8: {error}.") from None
 
@@ -161,15 +186,21 @@ def _deep_merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, A
 
 def _fault(files: Sequence[_File], detail: Mapping[str, Any]) -> str:
     """Return the fault with the file of the chain that sets the value, and its line there."""
-    location = tuple(detail["loc"])
-    name = ".".join(str(part) for part in location) or "file"
+    location = tuple(part for part in detail["loc"] if part != "[key]")
+    name = _short(".".join(str(part) for part in location)) or "file"
     where = _where(files, location)
     if detail["type"] == "extra_forbidden":
         return f"{where}: {name} is not a known key. Remove it or correct its spelling."
     if detail["type"] == "missing":
         return f"{where}: {name} must be given."
     message = str(detail["msg"]).removeprefix("Value error, ")
-    return f"{where}: {name}: {message} (got {detail.get('input')!r})."
+    return f"{where}: {name}: {message} (got {_short(repr(detail.get('input')))})."
+
+
+def _short(text: str) -> str:
+    """Return text that fits a line: hostile characters escaped, the middle of a long one cut."""
+    line = text if text.isprintable() else repr(text)
+    return line if len(line) <= MAX_SHOWN else f"{line[: MAX_SHOWN // 2]}…{line[-20:]}"
 
 
 def _where(files: Sequence[_File], location: Sequence[str | int]) -> str:

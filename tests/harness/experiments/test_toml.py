@@ -262,3 +262,63 @@ def test_a_gated_arm_must_exist(tmp_path: Path) -> None:
         SettingsError, match=r"night\.toml:3: gate\.arms must be among .*'a'.*got 'z'"
     ):
         read_experiment(file)
+
+
+def test_every_line_of_a_long_file_is_found(toml_file: Write) -> None:
+    """Faults behind a list of 3,000 lines; the list and comments hold what looks like keys."""
+    listed = "\n".join(f'  "s{i} = [", # [arms.x] ]' for i in range(3_000))
+    wrong = "\n".join(f"wrong{i} = {i}" for i in range(20))
+    text = f"sessions = [\n{listed}\n]\n{wrong}\n"
+    with pytest.raises(SettingsError) as told:
+        read_experiment(toml_file(text))
+    lines = {line.split(" is not a known key")[0] for line in str(told.value).splitlines()}
+    assert {f"{toml_file(text)}:{3_003 + i}: wrong{i}" for i in range(20)} <= lines
+
+
+def test_lists_within_lists_without_end_are_told(toml_file: Write) -> None:
+    """The reader of TOML recurses."""
+    with pytest.raises(SettingsError, match="must not stand so deep in others"):
+        read_experiment(toml_file(f"a = {'[' * 3_000}{']' * 3_000}"))
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a\\u0000b", "a\\nb", "../../evil", "a\\u202Eb", "x" * 101, ".", "-x", "a/b"]
+)
+@pytest.mark.parametrize("table", ["arms", "sweeps"])
+def test_a_name_that_no_file_or_line_can_bear_is_refused_with_its_line(
+    table: str, name: str, toml_file: Write
+) -> None:
+    """It is a label in reports, a key in the database and part of file names."""
+    body = 'strategy = "rolling"' if table == "arms" else 'arm = "a"\nmatrix = { "a.b" = [1] }'
+    text = f'{MINIMAL}\n[{table}."{name}"]\n{body}\n'
+    line = text.splitlines().index(f'[{table}."{name}"]') + 1
+    with pytest.raises(SettingsError) as told:
+        read_experiment(toml_file(text))
+    (message,) = str(told.value).splitlines()
+    assert message.startswith(f"{toml_file(text)}:{line}: ")
+    assert "String should" in message and message.isprintable() and len(message) < 700
+
+
+@pytest.mark.parametrize(
+    "name", ["three_tier", "要約 2", "a[overlap=1,size=2.5]", "v1.2+x", "x" * 100]
+)
+def test_names_of_any_script_and_those_of_sweeps_may_be_written(
+    name: str, toml_file: Write
+) -> None:
+    """Brackets, commas and equals are what a sweep makes."""
+    text = f'{MINIMAL}\n[arms."{name}"]\nstrategy = "rolling"\n'
+    assert name in read_experiment(toml_file(text)).arms
+
+
+def test_the_name_of_an_experiment_fits_a_folder_s(toml_file: Write) -> None:
+    """A run's folder is named after it; the fault has its line."""
+    text = MINIMAL.replace('name = "', f'name = "{"x" * 81}', 1)
+    with pytest.raises(SettingsError, match=r":\d+: name: String should have at most 80"):
+        read_experiment(toml_file(text))
+
+
+def test_the_line_of_a_quoted_key_is_found_whatever_it_escapes() -> None:
+    """Keys are compared as read, not as written."""
+    text = '[arms."a\\nb]"]\n"c\\u0041" = 1'
+    assert line_of(text, ("arms", "a\nb]")) == 1
+    assert line_of(text, ("arms", "a\nb]", "cA")) == 2

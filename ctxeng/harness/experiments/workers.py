@@ -27,6 +27,7 @@ def run_ahead(
     """Call ``task`` once for each argument tuple, in order, over some processes; wait for the end.
 
     A worker that dies ends the whole attempt without an error: the caller does what is missing.
+    An error of the task ends the attempt too, and is raised; nobody waits for the other workers.
 
     Args:
         task: a module-level function; it must leave its result on disk.
@@ -39,6 +40,7 @@ def run_ahead(
         initializer=_live_with_parent,
         initargs=(os.getpid(),),
     )
+    pending = set()
     try:
         with _interrupts_held():
             pending = {pool.submit(task, *given) for given in arguments}
@@ -51,7 +53,7 @@ def run_ahead(
         return
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        if stop.is_set():
+        if pending or stop.is_set():
             for worker in multiprocessing.active_children():
                 worker.terminate()
 

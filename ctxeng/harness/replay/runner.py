@@ -153,6 +153,13 @@ async def _session(
     frame: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
 
     async def one(unit: tuple[str, ...], arm: Arm, replicate: int, *, makes_frame: bool) -> Rows:
+        try:
+            return await played(unit, arm, replicate, makes_frame=makes_frame)
+        finally:
+            if makes_frame:
+                frame.cancel()  # without effect once it is made; else nobody waits for it for ever
+
+    async def played(unit: tuple[str, ...], arm: Arm, replicate: int, *, makes_frame: bool) -> Rows:
         rows = partial.load(*unit)
         if rows is None:
             rows = await _unit(

@@ -138,7 +138,7 @@ def check_bounds(name: str, value: float, *, least: float = 0, most: float) -> N
 
 
 async def _work(home: Path, wanted: Production, options: WorkerOptions) -> tuple[int, int]:
-    """Return how many jobs waited at first and, of one that runs once, wait or failed at its end."""
+    """Return how many jobs waited at first, and wait or failed at the end of one that runs once."""
     from ctxeng.cli.production import opened
     from ctxeng.strategies.jobs import open_worker, work
 

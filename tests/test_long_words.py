@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from ctxeng.core.messages import Message
+from ctxeng.harness.scoring.literal import score_literal
 from ctxeng.models.offline.distil import distil
 from ctxeng.models.offline.prompt import Tagged, tagged
 from ctxeng.models.offline.summarise import salience, section_of
@@ -29,6 +30,13 @@ READERS: dict[str, Callable[[str], object]] = {
     "what is worth remembering": lambda text: distil([piece(text)], target=100),
     "the tags of a prompt": lambda text: tagged(f"<message {text}>{text}</message>"),
     "the gate of retrieval": should_retrieve,
+    "the answer to a probe": lambda text: score_literal(
+        question="Which ticket?",
+        kind="identifier",
+        expect=[["CB-20418"]],
+        forbid=[],
+        answer=f"CB-20418 {text}",
+    ),
     "what a question names": lambda text: references(
         text, [Message(seq=0, role="user", content=text)]
     ),

@@ -24,7 +24,7 @@ FEWEST = 10  # "three times" is said everywhere
 CURRENCIES = ("usd", "eur", "gbp", "jpy", "krw", "cny")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _IDENTIFIER = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s)>\]、。]+|(?<![\w/])/[\w.-]+(?:/[\w.-]+)+"
+    r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s)>\]、。]+|(?<![\w/])/[\w.-]+(?:/[\w.-]+)+"
     r"|(?<![\w-])[A-Z]{1,6}[-_]?\d{2,}(?:-\w+)*|(?<![\w])[a-z]+(?:_[a-z0-9]+)+|\bv?\d+\.\d+\.\d+\b",
     re.ASCII,
 )

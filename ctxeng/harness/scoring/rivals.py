@@ -63,7 +63,7 @@ _COUNTS = re.compile(
 _SHAPES = ((re.compile(r"[^\W\d_]"), "A"), (re.compile(r"\d+"), "9"), (re.compile(r"A+"), "A"))
 _CODE = re.compile(
     r"[a-z]{1,6}[-_#]?\d{2,}(?:-[a-z0-9]+)?|\b\d+[a-z]\b|\bv?\d+\.\d+(?:\.\d+)*\b"
-    r"|\b[0-9a-f]{7,40}\b|/[\w./-]+|[\w.+-]+@[a-z0-9.-]+"
+    r"|\b[0-9a-f]{7,40}\b|/[\w./-]+|(?<![\w.+-])[\w.+-]+@[a-z0-9.-]+"
 )
 
 

@@ -19,7 +19,7 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("repeated_decision", r"\b(?:decided|agreed|settled|going with|let'?s go with|we'?ll use|chose)\b|"
      r"決め|決定|にします|결정|하기로|决定"),
     ("intent", r"\b(?:want to|plan to|trying to|goal)\b|したい|予定|싶|계획|想要|打算"),
-    ("anchor", r"\w[._/@\-]\w|[A-Z]{2,}-?\d+|\d"),
+    ("anchor", r"\w[._/@\-]\w|\d"),
 )  # fmt: skip
 _COMPILED = tuple((kind, re.compile(rx, re.IGNORECASE)) for kind, rx in KINDS)
 _NAMED = re.compile(r"^([^:\n]{1,40}): ")

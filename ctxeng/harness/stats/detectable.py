@@ -18,6 +18,7 @@ from ctxeng.harness.stats.paired import Pairs, flip_p_values, sign_flips
 ASSUMED_ICC = 0.1
 ASSUMED_OPPOSITE = 0.02
 FLIPS = 1999
+SMALLEST = 0.002  # drops of less are not told apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,7 @@ def detectable_drop(power: Power, *, wanted: float = 0.8) -> float | None:
     if power.sizes.size < 2 or power.at(largest) < wanted:
         return None
     low, high = 0.0, largest
-    for _ in range(6):
+    while high - low > min(largest / 64, high / 4) and high > SMALLEST:
         middle = (low + high) / 2
         low, high = (low, middle) if power.at(middle) >= wanted else (middle, high)
     return min(largest, _smoothed(power, max(0.8 * low, 0.001), min(1.25 * high, largest), wanted))

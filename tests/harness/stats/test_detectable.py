@@ -30,12 +30,18 @@ def test_with_one_probe_a_session_the_power_is_that_of_mcnemar(n: int, power: fl
     assert found == pytest.approx(power, abs=0.04)
 
 
-def test_the_detectable_drop_has_the_power_asked_for() -> None:
+@pytest.mark.parametrize(
+    ("sizes", "model"),
+    [([10.0] * 14, ChangeModel()), ([40.0] * 30, INDEPENDENT)],
+    ids=["five points and more", "two points"],
+)
+def test_the_detectable_drop_has_the_power_asked_for(
+    sizes: list[float], model: ChangeModel
+) -> None:
     """Simulated anew with another generator: 80 % within three points."""
-    sizes = [10.0] * 14
-    drop = detectable_drop(Power.of(sizes, ChangeModel(), rng=rng(), draws=4000))
+    drop = detectable_drop(Power.of(sizes, model, rng=rng(), draws=4000))
     assert drop is not None
-    again = Power.of(sizes, ChangeModel(), rng=np.random.default_rng(99), draws=4000)
+    again = Power.of(sizes, model, rng=np.random.default_rng(99), draws=4000)
     assert again.at(drop) == pytest.approx(0.8, abs=0.03)
 
 

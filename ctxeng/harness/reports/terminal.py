@@ -17,6 +17,10 @@ from ctxeng.harness.reports.summary import Summary
 from ctxeng.harness.stats.compare import position
 
 WIDTH = 100
+LEGEND = """\
+recent, edge: raw in the prompt, wholly or partly. interior, boundary: summarised, in one episode or
+across two. absent: nobody said it. rounds: compactions a fact went through; outside: not in the raw
+recent part; differs: prompts unlike the whole history."""
 Value = Callable[[RecallRow], tuple[float | None, float | None, float | None]]
 
 
@@ -57,6 +61,7 @@ def print_summary(summary: Summary, out: Console) -> None:
     out.print(_recall_table(summary, "In-context recall, % and 95 % interval", _presence))
     if summary.is_paraphrased:
         out.print(_recall_table(summary, "Evidence messages raw in the prompt, %", _evidence))
+    out.print(Text(LEGEND))
     out.print(_activity_table(summary))
     out.print(_used_table(summary))
     out.print(_loss_table(summary))

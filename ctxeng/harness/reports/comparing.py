@@ -188,8 +188,8 @@ def in_context_falls(before: Night, after: Night, arms: Sequence[str], *, rule: 
         change = pairs.difference
         if change is not None and change < -rule.margin and pairs.n >= rule.min_probes:
             lines.append(
-                f"{arm}: in-context recall fell by {-100 * change:.1f} points (n={pairs.n}), more "
-                "than the margin; the gate is on answers, this does not gate"
+                f"{arm}: in-context recall fell by {-100 * change:.1f} points (n={pairs.n}), over "
+                "the margin; not gated"
             )
     return lines
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -19,6 +20,7 @@ from ctxeng.harness.reports.forecast import print_forecast
 from ctxeng.harness.results.run_folder import write_run
 from tests.harness.economics.test_usage import context, usage
 from tests.harness.experiments.test_economics import ABOUT, economics_of
+from tests.support.nights import made_run, recalled_below
 
 FOUND = economics_of({"full": [9000] * 4, "rolling": [3000] * 4, "episodes|x\x1b[31m": [9500] * 4})
 
@@ -95,10 +97,16 @@ def test_the_cache_of_a_finished_run_is_read_from_its_tables(tmp_path: Path) -> 
     """Two probes of one session: the second reads the head, by the rules and by the bill."""
     contexts = [context(probe) | {"tokens": 1160} for probe in ("p1", "p2")]
     calls = [usage(written=1100) | {"session_id": "s"}, usage(read=1100) | {"session_id": "s"}]
-    manifest = {"run_id": "r1", "experiment": {"models": {"reader": "claude-sonnet-4-6"}}}
+    whole = made_run(tmp_path, "made", {"a": recalled_below(1)}).manifest()
+    manifest = whole | {"run_id": "r1", "experiment": _read_by(whole, "claude-sonnet-4-6")}
     run = write_run(tmp_path, manifest=manifest, tables={"contexts": contexts, "calls": calls})
     grid = run_cache(run)
     assert grid.rows == [["a", "2", "47 / 47 / 5", "47 / 47 / 5"]]
-    haiku = {"run_id": "r2", "experiment": {"models": {"reader": "claude-haiku-4-5"}}}
+    haiku = whole | {"run_id": "r2", "experiment": _read_by(whole, "claude-haiku-4-5")}
     short = write_run(tmp_path, manifest=haiku, tables={"contexts": contexts, "calls": []})
     assert run_cache(short).rows == [["a", "2", "0 / 0 / 100", "no usage"]]
+
+
+def _read_by(manifest: dict[str, Any], reader: str) -> dict[str, Any]:
+    models = manifest["experiment"]["models"] | {"reader": reader}
+    return manifest["experiment"] | {"models": models}

@@ -103,10 +103,7 @@ def test_the_gate_says_what_it_does_not_gate_and_whose_borders_it_uses(tmp_path:
     lost = table.set_column(at, "value_in_context", pa.array([False] * 40))
     pq.write_table(lost, tonight.table("cells"))
     compared, decision = gate_run(night_of(tonight), night_of(base), margin=0.2)
-    fall = (
-        "main: in-context recall fell by 50.0 points (n=40), more than the margin; the gate is on "
-        "answers, this does not gate"
-    )
+    fall = "main: in-context recall fell by 50.0 points (n=40), over the margin; not gated"
     assert (decision.status, decision.notes) == ("pass", (fall,))
     borders = (
         "Positions on both sides are by the borders of n2; the report of n1 sorts the facts by its "

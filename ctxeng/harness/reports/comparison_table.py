@@ -47,7 +47,8 @@ def print_compared(compared: Compared, out: Console) -> None:
     out.print(
         Text(
             f"sees: the smallest drop these pairs show with 80 % power. Equivalent: within "
-            f"{100 * compared.rule.margin:g} points."
+            f"{100 * compared.rule.margin:g} points.\nEnough data: {compared.rule.min_probes} "
+            "pairs and more, of six sessions."
         )
     )
     if compared.borders:
@@ -59,7 +60,6 @@ def comparison_cells(c: Comparison) -> list[Text]:
     change = "-" if c.difference is None else f"{100 * c.difference:+.0f}"
     if c.low is not None and c.high is not None:
         change += f" {100 * c.low:+.0f}..{100 * c.high:+.0f}"
-    verdict = f"{c.verdict}: {c.reason}" if c.reason else c.verdict
     values = (
         c.arm,
         position(c.bucket),
@@ -69,7 +69,7 @@ def comparison_cells(c: Comparison) -> list[Text]:
         change,
         "-" if c.adjusted_p is None else f"{c.adjusted_p:.3f}",
         "-" if c.mde is None else _percent(c.mde),
-        verdict,
+        c.verdict,
     )
     return [Text(value) for value in values]
 

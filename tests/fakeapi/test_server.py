@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from typing import get_args
 
@@ -16,6 +17,7 @@ from ctxeng.core.calls import ModelRequest, ModelResponse
 from ctxeng.core.errors import InputError
 from ctxeng.fakeapi import FakeApi, serve
 from ctxeng.fakeapi.refusals import Refusal
+from ctxeng.fakeapi.serving import bound
 from tests.fakeapi.conftest import HAIKU, body, client
 
 JUDGE = {
@@ -171,3 +173,18 @@ def test_a_port_that_is_taken_is_told_in_one_line(api: FakeApi) -> None:
     port = int(api.base_url.rsplit(":", 1)[1])
     with pytest.raises(InputError, match=f"port must be free, got {port}"):
         serve(FakeApi(), port=port, on_ready=lambda _: None)
+
+
+async def test_answers_leave_at_once_and_do_not_wait_for_an_acknowledgement() -> None:
+    accepted: asyncio.Queue[int] = asyncio.Queue()
+
+    def seen(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        raw = writer.get_extra_info("socket")
+        accepted.put_nowait(raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    listener = bound(0)
+    async with await asyncio.start_server(seen, sock=listener):
+        _, writer = await asyncio.open_connection(*listener.getsockname())
+        assert await accepted.get() == 1
+        writer.close()

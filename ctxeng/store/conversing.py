@@ -231,6 +231,13 @@ class Conversations(Connected):
             await deletion.delete_conversation(connection, conversation_id)
         await self.forget_calls()
 
+    async def discard_conversation(self, conversation_id: str) -> None:
+        """Remove a replay's conversation: nobody's words, so nothing of them is put on record."""
+        async with self._connection() as connection:
+            await connection.execute(
+                "DELETE FROM conversations WHERE conversation_id = %s", (conversation_id,)
+            )
+
     async def conversations_of(self, user_id: str) -> list[str]:
         """Return the ids of a user's conversations, in order."""
         async with self._connection() as connection:

@@ -449,6 +449,17 @@ async def test_deleting_a_user_leaves_nothing(store: Store) -> None:
     assert await store.delete_user("mira@example.com") == []
 
 
+async def test_a_discarded_conversation_leaves_nothing_and_no_record(store: Store) -> None:
+    """What a replay leaves behind is nobody's words: they may be said again elsewhere."""
+    await _with_secret(store, "doomed-one")
+    await store.discard_conversation("doomed-one")
+    assert await rows_holding(store, "doomed-one") == {}
+    assert await rows_holding(store, SECRET) == {}
+    assert await store.deleted_conversations() == {}
+    assert [m.content for m in await store.messages("other")] == ["unrelated"]
+    await store.discard_conversation("nobody")
+
+
 async def test_deleting_what_is_not_there_is_no_error(store: Store) -> None:
     """Deletion can be repeated."""
     await store.delete_conversation("nobody")

@@ -188,7 +188,7 @@ async def _ranked(
                 ),
             )
     finally:
-        await store.delete_conversation(name)
+        await store.discard_conversation(name)
 
 
 def _searches(store: Store) -> list[Search]:

@@ -232,7 +232,7 @@ async def _unit(
             for reader_replicate in range(plan.replicates.reader)
         ]
     cells = [row for task in asked for row in task.result()]
-    await store.delete_conversation(played.conversation_id)
+    await store.discard_conversation(played.conversation_id)
     about = {"arm": arm.name, "session_id": session.session_id}
     return made | {
         "cells": [about | {"is_control": arm.is_control} | row for row in cells],
@@ -278,7 +278,7 @@ async def _frame_rows(
                 "full_seqs": shown_history(full),
             }
         )
-    await store.delete_conversation(whole.conversation_id)
+    await store.discard_conversation(whole.conversation_id)
     return {
         "geometry": geometry,
         "messages": table_rows.message_rows(session, played.messages),

@@ -80,7 +80,7 @@ async def sit(
         await _request(played, seq, at_seconds=times[seq], system=system, pieces=pieces)
         for seq in asked_seqs(played.messages)
     ]
-    await store.delete_conversation(played.conversation_id)
+    await store.discard_conversation(played.conversation_id)
     return Sitting(
         arm=arm.name,
         session_id=session.session_id,

@@ -78,7 +78,7 @@ async def play(
         replicate=replicate,
         min_cacheable_tokens=_min_cacheable(plan.readers.reader_model),
     )
-    await store.delete_conversation(conversation_id)
+    await store.discard_conversation(conversation_id)
     await store.create_conversation(conversation_id, language=session.language)
     failures = await _write_path(
         arm, session, store=store, parts=parts, name=conversation_id, on_append=on_append

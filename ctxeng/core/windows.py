@@ -29,6 +29,6 @@ def window_start(
         if used > budget_tokens and len(messages) - i > min_messages:
             break
         start = i
-    if start == len(messages):
+    if not any(message.blocks for message in messages[start:]):
         return start
     return snap_back(atomic_starts(messages), start)

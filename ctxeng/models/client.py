@@ -220,6 +220,8 @@ def expected_cost_usd(request: ModelRequest, *, batched: bool = False) -> float:
     A third more than the local token estimate (a token per three ASCII characters, 1.4 per
     character of Japanese), all of it written to the cache, and all of ``max_tokens``.
     """
+    if not cost_usd(request.model, Usage(cache_write_tokens=1, output_tokens=1), batch=batched):
+        return 0.0
     tools = (*request.tools, *((request.tool,) if request.tool is not None else ()))
     counter = HeuristicCounter()
     tokens = sum(counter.count(str(part)) for part in (*request.system, *request.messages, *tools))

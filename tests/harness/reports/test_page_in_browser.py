@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from ctxeng.harness.reports.html import write_html
 from ctxeng.harness.reports.summary import summarise
@@ -21,6 +21,7 @@ from tests.support.hostile_html import CORPUS
 
 pytestmark = pytest.mark.browser
 PATIENCE = 120_000  # milliseconds: a machine may be busy with the rest of the suite
+expect.set_options(timeout=PATIENCE)
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 Opened = Callable[..., Page]
 
@@ -125,7 +126,7 @@ def test_filters_meet_and_clear(opened: Opened, plain: Path) -> None:
     page.fill("input[name=text]", "SLOT 3")
     assert shown(page) == 2
     page.click("text=Clear")
-    page.wait_for_function("document.querySelector('#found').textContent.startsWith('48')")
+    expect(page.locator("#found")).to_have_text(re.compile("^48"))
 
 
 def test_a_number_of_the_recall_table_lists_its_cells(opened: Opened, plain: Path) -> None:
@@ -187,9 +188,7 @@ def test_the_path_of_a_lost_fact_says_where_and_leads_to_the_other_arm(
     assert "written without the value" in dialog.inner_text()
     assert dialog.locator(".station").nth(1).locator("mark").count() == 0
     dialog.locator(".arms button", has_text="roomy").click()
-    page.wait_for_function(
-        "document.querySelector('dialog [aria-pressed=true]').textContent.startsWith('roomy')"
-    )
+    expect(dialog.locator("[aria-pressed=true]")).to_have_text(re.compile("^roomy"))
     assert dialog.locator(".station").nth(1).locator("mark").count() == 1
 
 

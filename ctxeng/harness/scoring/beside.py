@@ -12,6 +12,7 @@ from ctxeng.harness.scoring.cue import ASKED, CLAUSE_END, CUES, Around, found_in
 from ctxeng.harness.scoring.matching import Found, Value
 from ctxeng.harness.scoring.text import cased, normal
 
+_KATAKANA = re.compile("[ァ-ヺー]+")
 _KANA, _HAN = re.compile("[ぁ-ゖァ-ヺ]"), re.compile("[一-龥々]+")
 _HAN_BEFORE = frozenset("約全各第毎同今昨計是在用选選为為了的叫去到给和住")
 _HAN_AFTER = frozenset(
@@ -81,7 +82,14 @@ def is_part_of_longer(around: Around, text: str, value: Value, question: str) ->
         longer = Around(cased(text), around.place).words(CUES["longer_name"])
         if any(word.casefold() not in normal(question) for word in longer):
             return True
-    return _is_in_han_compound(around, value)
+    return _is_in_katakana(around, value) or _is_in_han_compound(around, value)
+
+
+def _is_in_katakana(around: Around, value: Value) -> bool:
+    """Return whether a word in katakana is a part of a longer one: パン in フライパン."""
+    return _KATAKANA.fullmatch(value.shown) is not None and any(
+        _KATAKANA.fullmatch(around.part(side, 1)) for side in ("before", "after")
+    )
 
 
 def _is_in_han_compound(around: Around, value: Value) -> bool:

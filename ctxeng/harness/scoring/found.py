@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ctxeng.harness.scoring.matching import Found, Value, find, is_version, value_of, version_of
 from ctxeng.harness.scoring.text import case_style, cased
 
+_FRACTION = re.compile(r"\d+/\d+")  # port 1/2 is not 2/4
 _OPENING = r"first|begin\w*|start\w*|最初|まず|が先|먼저|首先|先"
 _CLOSING = r"last|lastly|finally|at the (?:very )?end|end\w*|finish\w*|最後|마지막|最后"
 _ORDERING = re.compile(rf"\b(?P<open>{_OPENING})|\b(?P<close>{_CLOSING})")
@@ -45,7 +46,9 @@ class Places:
 
 def read_as(value: str, kind: str) -> Value:
     """Return a value as its kind has it: 15.4 and 0042 as identifiers are names, not numbers."""
-    named = kind == "identifier" and (is_version(value) or _pads(value))
+    named = kind == "identifier" and (
+        is_version(value) or _pads(value) or _FRACTION.fullmatch(value)
+    )
     return version_of(value) if named else value_of(value)
 
 

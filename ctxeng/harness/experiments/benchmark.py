@@ -12,6 +12,7 @@ from typing import Any
 
 from ctxeng.core.errors import DatasetError
 from ctxeng.core.messages import Session
+from ctxeng.harness.experiments.inputs import exclusions
 from ctxeng.harness.importers.run import import_paths
 from ctxeng.harness.probes.io import read_probes
 from ctxeng.harness.probes.model import Probe
@@ -155,7 +156,9 @@ def lay_out_benchmark(
     with atomic_file(experiment) as stream:
         text = _toml(name, folder.resolve(), scale, models, [path.resolve() for path in exclude])
         stream.write(text.encode("utf-8"))
-    return Benchmark(name=name, experiment=experiment, scale=scale, excluded=_reasons(probe_file))
+    return Benchmark(
+        name=name, experiment=experiment, scale=scale, excluded=_reasons(probe_file, exclude)
+    )
 
 
 def _scale(sessions: Sequence[Session], probes: Sequence[Probe]) -> Scale:
@@ -170,9 +173,12 @@ def _scale(sessions: Sequence[Session], probes: Sequence[Probe]) -> Scale:
     )
 
 
-def _reasons(probe_file: Path) -> Mapping[str, int]:
-    excluded = [probe for probe in read_probes(probe_file) if probe.status == "excluded"]
-    return dict(Counter(probe.note for probe in excluded).most_common())
+def _reasons(probe_file: Path, exclude: Sequence[Path]) -> Mapping[str, int]:
+    """Return how many questions are not asked, by the reason of the import or of a file."""
+    probes = read_probes(probe_file)
+    told = exclusions(exclude, {probe.probe_id for probe in probes})
+    reasons = (p.note if p.status == "excluded" else told.get(p.probe_id) for p in probes)
+    return dict(Counter(reason for reason in reasons if reason is not None).most_common())
 
 
 def _toml(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,7 +43,8 @@ def load_inputs(experiment: ExperimentFile, workspace: Path) -> Inputs:
         probes += read_probes(path)
     _no_duplicates(probes)
     check_against(probes, sessions)
-    excluded = _exclusions(_existing(experiment.exclude, workspace, "exclude"))
+    known = {p.probe_id for p in probes}
+    excluded = exclusions(_existing(experiment.exclude, workspace, "exclude"), known)
     kept = [p for p in probes if p.status == "accepted" and p.probe_id not in excluded]
     if not kept:
         raise DatasetError(
@@ -112,19 +113,32 @@ def _lines(path: Path) -> list[tuple[int, bytes]]:
         ) from None
 
 
-def _exclusions(paths: Sequence[Path]) -> frozenset[str]:
-    """Read exclusion files: JSON lines ``{"id": probe id, "reason": text}``."""
-    excluded = set()
+def exclusions(paths: Sequence[Path], known: Set[str]) -> dict[str, str]:
+    """Return the reasons of exclusion files by probe id: lines ``{"id": id, "reason": text}``.
+
+    Raises:
+        DatasetError: a line is damaged, or names no probe of ``known``.
+    """
+    excluded: dict[str, str] = {}
+    strange: list[str] = []
     for path in paths:
         for number, line in _lines(path):
             if not line.strip():
                 continue
             try:
                 record = parse_json(line)
-                excluded.add(str(record["id"]))
-                _ = record["reason"]
+                probe_id, reason = str(record["id"]), str(record["reason"])
             except (ValueError, KeyError, TypeError):
                 raise DatasetError(
                     f"{path}:{number}: an exclusion must be an object with id and reason."
                 ) from None
-    return frozenset(excluded)
+            excluded[probe_id] = reason
+            if probe_id not in known:
+                strange.append(f"{probe_id!r} ({path}:{number})")
+    if strange:
+        more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
+        raise DatasetError(
+            f"exclude must name probes of the set, got {', '.join(strange[:3])}{more}. "
+            "Mend the ids or remove the lines."
+        )
+    return excluded

@@ -20,6 +20,7 @@ from ctxeng.harness.sessions.io import content_hash
 from ctxeng.models import CacheMode
 
 NOBODY = "none"
+SOURCES = (".py", ".md", ".sql", ".json", ".toml")
 NOT_OF_THE_CELLS: Any = {
     **dict.fromkeys(("description", "expectation", "economics", "gate", "limits"), True),
     **dict.fromkeys(("sessions", "probes"), True),
@@ -99,12 +100,15 @@ def probes_hash(inputs: Inputs) -> str:
 
 @cache
 def source_hash(folder: str = ".") -> str:
-    """Return a hash of the package's own files, or one folder's: code, prompts, prices."""
+    """Return a hash of the package's own files, or one folder's: code, prompts, prices, words."""
     digest = hashlib.sha256()
     root = Path(ctxeng.__file__).parent / folder
     for file in sorted(root.rglob("*")):
         inside = file.relative_to(root)
-        if file.suffix in (".py", ".md", ".sql", ".json") and inside.parts[0] != "_workspace":
+        if (
+            file.suffix in (".py", ".md", ".sql", ".json", ".toml")
+            and inside.parts[0] != "_workspace"
+        ):
             digest.update(str(inside).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 

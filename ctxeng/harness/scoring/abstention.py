@@ -7,6 +7,7 @@ same ("I don't know why, but it is $500").
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ctxeng.harness.scoring.text import normal
 
@@ -78,6 +79,7 @@ _SOMEWHERE = re.compile(
 )
 
 
+@lru_cache(maxsize=20_000)
 def is_abstention(answer: str) -> bool:
     """Return whether an answer says nothing but that it does not know.
 

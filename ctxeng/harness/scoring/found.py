@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ctxeng.harness.scoring.matching import Found, Value, find, is_version, value_of, version_of
 from ctxeng.harness.scoring.text import case_style, cased
+
+_FRACTION = re.compile(r"\d+/\d+")  # port 1/2 is not 2/4
+_OPENING = r"first|begin\w*|start\w*|最初|まず|が先|먼저|首先|先"
+_CLOSING = r"last|lastly|finally|at the (?:very )?end|end\w*|finish\w*|最後|마지막|最后"
+_ORDERING = re.compile(rf"\b(?P<open>{_OPENING})|\b(?P<close>{_CLOSING})")
+_CROSSWISE = re.compile(
+    r"\bbefore\b|\bafter(?!\s(?:that|this|it|them)\b|wards)|\bpreced\w+|\bfollow(?:s|ing)\b"
+    r"|\brevers\w+"
+    r"|前に|の後|の前|まえに|전에|앞에|之前"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +46,9 @@ class Places:
 
 def read_as(value: str, kind: str) -> Value:
     """Return a value as its kind has it: 15.4 and 0042 as identifiers are names, not numbers."""
-    named = kind == "identifier" and (is_version(value) or _pads(value))
+    named = kind == "identifier" and (
+        is_version(value) or _pads(value) or _FRACTION.fullmatch(value)
+    )
     return version_of(value) if named else value_of(value)
 
 
@@ -117,3 +130,25 @@ def in_order(met: Sequence[Sequence[Found]]) -> bool:
             return False
         at = min(later)
     return True
+
+
+def is_plain_list(shown: str, places: Sequence[Sequence[Found]]) -> bool:
+    """Return whether values are listed once each, without a word about their order."""
+    return all(len(group) == 1 for group in places) and not (
+        _ORDERING.search(shown) or _CROSSWISE.search(shown)
+    )
+
+
+def is_reordered(shown: str, places: Sequence[Sequence[Found]]) -> bool:
+    """Return whether words of order leave open in which order the values are meant."""
+    if any(len(group) > 1 for group in places) or _CROSSWISE.search(shown):
+        return True
+    if len(places) < 2:
+        return False
+    starts = [group[0].start for group in places]
+    taken = [(p.start, p.end) for group in places for p in group]
+    return any(
+        m.start() > starts[1] if m["open"] else m.start() < starts[-2]
+        for m in _ORDERING.finditer(shown)
+        if not any(start <= m.start() < end for start, end in taken)
+    )

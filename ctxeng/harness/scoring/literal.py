@@ -11,17 +11,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ctxeng.harness.scoring import asides, cues, limits, near_misses, neighbours, rivals, spanish
+from ctxeng.harness.scoring import beside, cues, near_misses, rivals
 from ctxeng.harness.scoring.abstention import abstains_in_part, is_abstention
+from ctxeng.harness.scoring.amounts import is_other_amount
+from ctxeng.harness.scoring.cue import CUES, Around
 from ctxeng.harness.scoring.found import (
     Places,
     in_order,
     in_some_group,
+    is_plain_list,
+    is_reordered,
     places_in,
     read_as,
     stale_places,
 )
-from ctxeng.harness.scoring.matching import Found, Value, value_of
+from ctxeng.harness.scoring.matching import Value, value_of
 from ctxeng.harness.scoring.text import content_words, normal, word_sizes
 
 Verdict = Literal["pass", "fail", "ambiguous"]
@@ -149,7 +153,7 @@ def _all_met(text: str, asked: Asked, found: Places, verbose: bool) -> LiteralVe
         )
     if doubt is None:
         return LiteralVerdict(verdict="pass", rule="value_found", matched=found.matched)
-    if doubt == "other_order" and asides.is_plain_list(normal(text), found.places):
+    if doubt == "other_order" and is_plain_list(normal(text), found.places):
         return LiteralVerdict(verdict="fail", rule="other_order", matched=found.matched)
     return LiteralVerdict(
         verdict="ambiguous",
@@ -205,66 +209,47 @@ def _beside(text: str, asked: Asked, found: Places) -> str | None:
     values = [read_as(group.value, asked.kind) for group in found.met if group]
     met = found.places
     places = [place for group in met for place in group]
-    shown = asides.without_clauses(shown, stale_places(shown, asked.kind, found), places)
+    kept = beside.without_clauses(shown, stale_places(shown, asked.kind, found), places)
+    said = [Around(kept, place) for place in places]
+    whole = said if kept == shown else [Around(shown, place) for place in places]
+    of_value = [value for value, group in zip(values, met, strict=True) for _ in group]
+    valued = list(zip(of_value, whole, strict=True))
     denied = asked.kind not in MAY_DENY and not cues.denies(asked.own)
+    question = asked.question
     doubts: dict[str, Callable[[], bool]] = {
-        "taken_back": lambda: (
-            denied and any(asides.is_taken_back(shown, p, asked.question) for p in places)
-        ),
+        "taken_back": lambda: denied and any(beside.is_taken_back(a, question) for a in said),
         "denied_in_spanish": lambda: (
-            denied
-            and not spanish.denies(asked.own)
-            and any(spanish.is_denied(shown, p) for p in places)
+            denied and any(beside.is_denied_in_spanish(a, asked.own) for a in said)
         ),
-        "longer_word": lambda: _belongs_elsewhere(text, values, met, asked),
-        "denied_again": lambda: any(asides.is_denied_again(shown, p) for p in places),
-        "permitted": lambda: not denied and any(asides.is_permitted(shown, p) for p in places),
-        "limited": lambda: _is_limited(text, values, met, asked),
+        "longer_word": lambda: any(
+            beside.is_part_of_longer(a, text, value, question)
+            or beside.is_someone_elses(a, asked.kind, question)
+            for value, a in valued
+        ),
+        "denied_again": lambda: any(a.says(CUES["denied_again"]) for a in said),
+        "permitted": lambda: not denied and any(a.says(CUES["permitted"]) for a in said),
+        "limited": lambda: any(
+            beside.is_limited(a, asked.own) or is_other_amount(a, text, value, question)
+            for value, a in valued
+            if value.type in ("number", "date") or any(c.isdigit() for c in value.text)
+        ),
         "other_value_beside": lambda: rivals.other_value(values, text, asked.known),
-        "other_person_beside": lambda: rivals.other_person(
-            text, asked.question, asked.known, places
-        ),
+        "other_person_beside": lambda: rivals.other_person(text, question, asked.known, places),
         "change_after_value": lambda: (
-            asked.kind != "order" and any(asides.changes_after(shown, p) for p in places)
+            asked.kind != "order" and any(beside.changes_after(a) for a in said)
         ),
         "other_word": lambda: any(
             all(rivals.is_other_word(text, value, place) for place in group)
             for value, group in zip(values, met, strict=True)
         ),
-        "only_proposed": lambda: any(asides.is_proposed(shown, p, asked.question) for p in places),
+        "only_proposed": lambda: any(beside.is_proposed(a, question) for a in said),
         "named_beside": lambda: (
-            asked.kind == "speaker" and all(asides.is_indirect(shown, p) for p in places)
+            asked.kind == "speaker" and all(a.says(CUES["indirect"]) for a in said)
         ),
-        "other_order": lambda: asked.kind == "order" and asides.is_reordered(shown, met),
+        "other_order": lambda: asked.kind == "order" and is_reordered(shown, met),
     }
     told = OF_ANOTHER if asked.extract and asked.kind != "speaker" else ()
     return next((rule for rule, holds in doubts.items() if rule not in told and holds()), None)
-
-
-def _is_limited(
-    text: str, values: Sequence[Value], met: Sequence[Sequence[Found]], asked: Asked
-) -> bool:
-    """Return whether words beside a number or a date make it another one."""
-    shown = normal(text)
-    return any(
-        limits.is_limited(shown, place, asked.own)
-        or limits.is_other_amount(text, value, place, asked.question)
-        for value, group in zip(values, met, strict=True)
-        for place in group
-        if value.type in ("number", "date") or any(c.isdigit() for c in value.text)
-    )
-
-
-def _belongs_elsewhere(
-    text: str, values: Sequence[Value], met: Sequence[Sequence[Found]], asked: Asked
-) -> bool:
-    """Return whether a value is a part of a longer word or name, or is named for its relation."""
-    return any(
-        neighbours.is_part_of_longer(text, value, place, asked.question)
-        or neighbours.is_someone_elses(text, asked.kind, place, asked.question)
-        for value, group in zip(values, met, strict=True)
-        for place in group
-    )
 
 
 def _not_met(

@@ -31,6 +31,19 @@ _NAME = rf"[^\W{SPACELESS}]"
 _ARTICLE = re.compile(r"^(?:the|an?)\s(?=[^\W\d_]{3})")  # "the Alder Inn" is found in "Alder Inn"
 _PIECE = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
 _ENDING = " .。!！…、,"
+_HASH = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{12,64}")
+_HASH_PREFIX = 7  # as long as git shortens a commit to, and no shorter
+_SHORTENED = re.compile(
+    rf"(?<!{_NAME})(?<!{_NAME}-)[0-9a-f]{{{_HASH_PREFIX},63}}(?!{_NAME}|-{_NAME})"
+)
+_HIRAGANA, _KATAKANA = re.compile("[ぁ-ゖー]{2,}"), re.compile("[ァ-ヺー]{2,}")
+_TO_HIRAGANA = {k: k - 0x60 for k in range(ord("ァ"), ord("ヶ") + 1)}
+_TO_KATAKANA = {k - 0x60: k for k in _TO_HIRAGANA}
+_AROUND_KATAKANA = r"(?<![ァ-ヺー一-龥々])", r"(?![ァ-ヺー一-龥々])"
+_AROUND_HIRAGANA = (
+    r"(?<![ぁ-ゖァ-ヺー一-龥々])",
+    r"(?=[がはをにのともで]|です|でし|じゃ|など|より|から|まで|だけ|しか|って|[^ぁ-ゖァ-ヺー一-龥々]|$)",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +113,10 @@ def find(value: Value, text: str, *, exact_unit: bool = False) -> list[Found]:
         return []
     pattern = _named(value.shown) if value.type == "identifier" else _worded(value.shown)
     found = set(pattern.spans(shown))
+    if (other := _in_other_kana(value)) is not None:
+        found |= set(other.spans(shown))
+    if value.type == "identifier" and _HASH.fullmatch(value.shown):
+        found |= {m.span() for m in _SHORTENED.finditer(shown) if value.shown.startswith(m[0])}
     if value.type == "identifier" and _STYLED.fullmatch(value.text.strip()):
         found |= _case_styled(value, text)
     return [Found(*span) for span in sorted(found)]
@@ -118,8 +135,33 @@ def may_hold(value: Value, text: str) -> bool:
 
 
 @lru_cache(maxsize=50_000)
+def _in_other_kana(value: Value) -> _Bordered | None:
+    """Return the pattern of a word in the other kana, as a word of its own: えび for エビ."""
+    if value.type != "text":
+        return None
+    if _HIRAGANA.fullmatch(value.shown):
+        return _bordered(
+            _AROUND_KATAKANA[0], value.shown.translate(_TO_KATAKANA), _AROUND_KATAKANA[1]
+        )
+    if _KATAKANA.fullmatch(value.shown):
+        return _bordered(
+            _AROUND_HIRAGANA[0], value.shown.translate(_TO_HIRAGANA), _AROUND_HIRAGANA[1]
+        )
+    return None
+
+
+def in_hiragana(text: str) -> str:
+    """Return a text with its katakana as hiragana."""
+    return text.translate(_TO_HIRAGANA)
+
+
+@lru_cache(maxsize=50_000)
 def _pieces(value: Value) -> tuple[str, ...]:
     """Return the runs of letters and digits that every spelling of a value holds."""
+    if value.type == "text" and _in_other_kana(value) is not None:
+        return ()
+    if _HASH.fullmatch(value.shown):
+        return (value.shown[:_HASH_PREFIX],)
     if value.type == "identifier":
         words = normal(case_style(value.text.strip())).removeprefix("v")
         return tuple(_PIECE.findall(words))

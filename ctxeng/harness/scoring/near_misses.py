@@ -6,11 +6,13 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from ctxeng.harness.scoring.matching import Value, find, value_of
+from ctxeng.harness.scoring.matching import Value, find, in_hiragana, value_of
 from ctxeng.harness.scoring.quantities import quantities
 from ctxeng.harness.scoring.text import content_words, is_spaceless, normal, word_sizes
 
 SHORTEST_JOINED = 4
+_KANA_WORD = re.compile("[ぁ-ゖァ-ヺー]{2,}")
+_HEX = re.compile(r"(?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{5,64}(?!\w)")
 _HAN = re.compile("[一-龥]")
 _ACCENT = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
 # 1.500 and 1.500.000,25 and 2,5: a point between thousands, a comma before decimals.
@@ -63,6 +65,8 @@ def is_spelled_apart(values: Sequence[Value], text: str) -> bool:
     return any(
         (len(v.shown) == 2 and any(c in joined for c in _HAN.findall(v.shown)))
         or (v.type == "text" and len(v.shown) > 2 and _bare(v.shown) in _bare(joined))
+        or _is_other_kana(v.shown, joined)
+        or _is_shortened(v.shown, normal(text))
         or (
             v.type == "identifier"
             and (
@@ -72,6 +76,18 @@ def is_spelled_apart(values: Sequence[Value], text: str) -> bool:
             and not any(v.shown in word for word in normal(text).split())
         )
         for v in values
+    )
+
+
+def _is_other_kana(word: str, text: str) -> bool:
+    """Return whether a text holds a word in the other kana, be it within another word."""
+    return _KANA_WORD.fullmatch(word) is not None and in_hiragana(word) in in_hiragana(text)
+
+
+def _is_shortened(code: str, text: str) -> bool:
+    """Return whether a text holds the first digits of a hash, or more of them than were stated."""
+    return _HEX.fullmatch(code) is not None and any(
+        code.startswith(m[0]) or m[0].startswith(code) for m in _HEX.finditer(text)
     )
 
 

@@ -29,10 +29,11 @@ _UNDER_100 = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{_ONES}))?|{'|'.join(sorted(_S
 _UNDER_1000 = (
     rf"(?:(?:(?:an?|{_UNDER_100})[- ])?(?:hundred|dozen)(?: (?:and )?{_UNDER_100})?|{_UNDER_100})"
 )
-_ENGLISH = re.compile(
-    rf"\b(?:{_UNDER_1000}|an?(?= (?:thousand|million|billion)\b))"
-    rf"(?:[- ](?:thousand|million|billion)(?: (?:and )?{_UNDER_1000})?)*\b"
+ENGLISH = (
+    rf"(?:{_UNDER_1000}|an?(?= (?:thousand|million|billion)\b))"
+    rf"(?:[- ](?:thousand|million|billion)(?: (?:and )?{_UNDER_1000})?)*"
 )
+_ENGLISH = re.compile(rf"\b{ENGLISH}\b")
 _OCLOCK = re.compile(rf"\b(?:{'|'.join(list(_SMALL)[1:13])})(?=\s?(?:[ap]\.?m\b|o'clock))")
 
 _HAN_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
@@ -49,8 +50,8 @@ _HANGUL_COUNTED = (
     r"|(?:개|번|회|권|잔|장(?!자)|년|월|일|주|분|초|층|살|도)"
     r"(?!(?!예요|이요|이에|입니|이고|이었|였어|정도|까지|부터|밖에)[가-힣]{2}))"
 )
-_HAN = "[零〇一二三四五六七八九十百千万萬億亿兆两]"
-_HANGUL = "[일이삼사오육칠팔구십백천만억]"
+HAN = "[零〇一二三四五六七八九十百千万萬億亿兆两]"
+HANGUL = "[일이삼사오육칠팔구십백천만억]"
 _DIGITS_SCALED = (  # 3万5千, 1.5億, 3만 5천
     r"(?<![\d.,])\d+(?:\.\d+|(?:,\d{3})+)?\s?[十百千万萬億亿兆천만억조백]"
     r"(?:\s?\d+[十百千万萬億亿천만억백])*(?:\d+(?!\d|[.,]\d))?"
@@ -59,13 +60,17 @@ _EAST = re.compile(
     "|".join(
         (
             _DIGITS_SCALED,
-            rf"(?<!{_HAN})(?<![第\d]){_HAN}+(?={_HAN_COUNTED})",  # 三千円, 二〇二四年
-            rf"(?<!{_HAN})(?<!\d){_HAN}{{3,}}(?!{_HAN})",
-            rf"(?<![가-힣\d])(?={_HANGUL}*[십백천만억]){_HANGUL}{{2,}}(?={_HANGUL_COUNTED})",  # 삼만원
+            rf"(?<!{HAN})(?<![第\d]){HAN}+(?={_HAN_COUNTED})",  # 三千円, 二〇二四年
+            rf"(?<!{HAN})(?<!\d){HAN}{{3,}}(?!{HAN})",
+            rf"(?<![가-힣\d])(?={HANGUL}*[십백천만억]){HANGUL}{{2,}}(?={_HANGUL_COUNTED})",  # 삼만원
             r"(?<![가-힣\d])[십백천만억](?=\s?(?:원|엔|달러|명))",  # 만원, but not 만일 (if)
-            rf"^{_HAN}+$",
+            rf"^{HAN}+$",
         )
     )
+)
+_CLOCK = re.compile(
+    rf"(?!一点十分[重清明关必确奇困难好有遗可满肯赞同])(?P<hour>{HAN}{{1,3}}|\d{{1,2}})(?P<sign>[点點時时])"
+    rf"(?P<part>[一三]刻|{HAN}{{1,3}}分|0\d分)"
 )
 _NATIVE_ONES = {"한": 1, "두": 2, "세": 3, "네": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8,
                 "아홉": 9}  # fmt: skip
@@ -94,10 +99,15 @@ class InDigits:
         return self.starts[start], self.ends[end]
 
 
+Reader = Callable[[re.Match[str]], float | str | None]
+
+
 @lru_cache(maxsize=20_000)
 def eastern_in_digits(shown: str) -> InDigits:
     """Return a text (normal form) with Han and Korean numerals, and ``three pm``, in digits."""
-    return _rewritten(shown, [(_EAST, _east), (_NATIVE, _native), (_OCLOCK, _oclock)])
+    return rewritten(
+        shown, [(_CLOCK, _clock), (_EAST, _east), (_NATIVE, _native), (_OCLOCK, _oclock)]
+    )
 
 
 @lru_cache(maxsize=20_000)
@@ -107,13 +117,10 @@ def in_digits(shown: str) -> InDigits:
     Example:
         ``in_digits("三千円").text`` → ``"3000円"``
     """
-    return _rewritten(shown, [(_EAST, _east), (_NATIVE, _native), (_ENGLISH, _english)])
+    return rewritten(shown, NUMBERS)
 
 
-Reader = Callable[[re.Match[str]], float | None]
-
-
-def _rewritten(shown: str, readers: Iterable[tuple[re.Pattern[str], Reader]]) -> InDigits:
+def rewritten(shown: str, readers: Iterable[tuple[re.Pattern[str], Reader]]) -> InDigits:
     found: list[tuple[int, int, str]] = []
     taken = Taken(shown)
     for pattern, read in readers:
@@ -121,7 +128,9 @@ def _rewritten(shown: str, readers: Iterable[tuple[re.Pattern[str], Reader]]) ->
             value = read(m)
             if value is not None and not taken.meets(*m.span()):
                 taken.take(*m.span())
-                found.append((m.start(), m.end(), f"{value:.10g}" if value % 1 else f"{value:.0f}"))
+                found.append(
+                    (m.start(), m.end(), value if isinstance(value, str) else _digits(value))
+                )
     text, starts, ends, at = [], [], [0], 0
     for start, end, digits in [*sorted(found), (len(shown), len(shown), "")]:
         text.append(shown[at:start] + digits)
@@ -131,9 +140,14 @@ def _rewritten(shown: str, readers: Iterable[tuple[re.Pattern[str], Reader]]) ->
     return InDigits("".join(text), (*starts, len(shown)), tuple(ends))
 
 
-def _english(m: re.Match[str]) -> float:
+def _digits(value: float) -> str:
+    return f"{value:.10g}" if value % 1 else f"{value:.0f}"
+
+
+def english_value(written: str) -> float:
+    """Return the value of an English numeral: ``two hundred and five``."""
     total, section = 0, 0
-    for word in re.split(r"[- ]", m.group()):
+    for word in re.split(r"[- ]", written):
         if word in _THOUSANDS:
             total, section = total + max(1, section) * _THOUSANDS[word], 0
         elif word in _HUNDREDS:
@@ -147,15 +161,32 @@ def _oclock(m: re.Match[str]) -> float:
     return _SMALL[m.group()]
 
 
+def _english(m: re.Match[str]) -> float:
+    return english_value(m.group())
+
+
+def _east(m: re.Match[str]) -> float | None:
+    return eastern_value(m.group())
+
+
+def _clock(m: re.Match[str]) -> str | None:
+    """Return a time of day with its minutes in digits: 三点一刻 is 3点15分."""
+    hour, minutes = (
+        int(part) if part.isdigit() else eastern_value(part)
+        for part in (m["hour"], {"一刻": "15", "三刻": "45"}.get(m["part"], m["part"].rstrip("分")))
+    )
+    return None if hour is None or minutes is None else f"{hour:.0f}{m['sign']}{minutes:.0f}分"
+
+
 def _native(m: re.Match[str]) -> float:
     if m["ten"]:
         return {"열": 10, "스물": 20}[m["ten"]] + _NATIVE_ONES.get(m["one"] or "", 0)
     return _NATIVE_ONES.get(m["alone"], 20)
 
 
-def _east(m: re.Match[str]) -> float | None:
+def eastern_value(written: str) -> float | None:
     """Return the value of an eastern numeral, None where the characters make no number."""
-    written = re.sub(r"[\s,]", "", m.group())
+    written = re.sub(r"[\s,]", "", written)
     if all(c in _HAN_DIGITS for c in written):
         return float("".join(str(_HAN_DIGITS[c]) for c in written))
     digits = _HAN_DIGITS | _HANGUL_DIGITS
@@ -172,3 +203,11 @@ def _east(m: re.Match[str]) -> float | None:
         else:
             current = float(digits[token]) if token in digits else float(token)
     return total + section + (current or 0.0)
+
+
+NUMBERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
+    (_CLOCK, _clock),
+    (_EAST, _east),
+    (_NATIVE, _native),
+    (_ENGLISH, _english),
+)

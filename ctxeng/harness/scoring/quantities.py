@@ -8,8 +8,8 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import product
 
+from ctxeng.harness.scoring.fractions import SHARE, fractions_in_digits
 from ctxeng.harness.scoring.moments import moments
-from ctxeng.harness.scoring.numerals import in_digits
 from ctxeng.harness.scoring.text import Taken, normal
 
 _MULTIPLIERS = {"k": 10**3, "m": 10**6, "mn": 10**6, "million": 10**6, "bn": 10**9,
@@ -30,7 +30,7 @@ _UNITS = {
     "secs": "second", "second": "second", "seconds": "second", "秒": "second", "초": "second",
     "min": "minute", "mins": "minute", "minute": "minute", "minutes": "minute", "分": "minute",
     "分間": "minute", "分钟": "minute", "분": "minute", "h": "hour", "hr": "hour", "hrs": "hour",
-    "hour": "hour", "hours": "hour", "時間": "hour", "시간": "hour", "小时": "hour", "day": "day",
+    "hour": "hour", "hours": "hour", "時間": "hour", "시간": "hour", "小时": "hour", "个小时": "hour", "钟头": "hour", "个钟头": "hour", "day": "day",
     "days": "day", "日": "day", "日間": "day", "일": "day", "天": "day", "week": "week", "weeks": "week",
     "週間": "week", "주": "week", "周": "week", "month": "month", "months": "month", "か月": "month",
     "ヶ月": "month", "ヵ月": "month", "개월": "month", "个月": "month", "year": "year", "years": "year",
@@ -62,7 +62,8 @@ _SCALED = {
     "day": ("ms", 86_400_000), "week": ("ms", 604_800_000), "year": ("month", 12),
     "cm": ("mm", 10), "metre": ("mm", 1000), "km": ("mm", 1_000_000), "ft": ("inch", 12),
     "mg": ("mcg", 1000), "g": ("mcg", 10**6), "jin": ("mcg", 500 * 10**6), "kg": ("mcg", 10**9),
-    "litre": ("ml", 1000), "kw": ("watt", 1000), "lb": ("oz", 16),
+    "litre": ("ml", 1000), "kw": ("watt", 1000), "lb": ("oz", 16), "percent": ("hundredth", 1),
+    "share": ("hundredth", 100),
 }  # fmt: skip
 _BEFORE = (
     r"(?<![a-z])(?:us|ca?|au?|nz|hk|s|r)\$|[$€£¥₩₹]"
@@ -78,10 +79,11 @@ _DIGITS = (
 )
 # Not a number: a piece of a version (2.3.1), of a hash (4f9c2e), a month (3月) or a quarter (3분기).
 _NOT_WITHIN = r"(?!\d|[.]\d|(?!x\d|m[23](?![a-z0-9]))[a-z]+\d|\s?(?:[月월]|분기))"
+_HALF = r"半|\s?반(?:(?![가-힣]{2})|(?=이에|이예|입니|이었|이고|정도))"
 _QUANTITY = re.compile(
     rf"(?:(?P<debt>(?<![a-z0-9_)])-)?(?P<before>{_BEFORE})\s?)?(?<![a-z0-9_.])(?P<sign>{_SIGN})?(?P<digits>{_DIGITS}){_NOT_WITHIN}"
     rf"(?:\s?(?P<scale>{_SCALES})(?![a-z]))?"
-    rf"(?:\s?-?(?P<after>{_AFTER})(?![a-z])(?P<half>半|\s?반(?![가-힣]{{2}}))?)?"
+    rf"(?P<share>{SHARE})?(?:\s?-?(?P<after>{_AFTER})(?![a-z])(?P<half>{_HALF})?)?"
 )
 _ABOUT = re.compile(r"^(?:(?:about|around|roughly|approximately|approx\.?)\s|[~約约]|약\s?)\s?")
 
@@ -109,7 +111,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     The digits of a date are its year and, beside a month's name, its day; a clock time has none.
     """
     shown = normal(text)
-    written = in_digits(shown)
+    written = fractions_in_digits(shown)
     dated = [t for t in moments(text) if t.is_numeric or t.month is not None]
     found = [Quantity(Decimal(t.year), "year", t.start, t.end) for t in dated if t.year is not None]
     days = (t for t in dated if t.day is not None and not t.is_numeric)
@@ -128,7 +130,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 def only_quantity(text: str) -> Quantity | None:
     """Return the number a value consists of, None when it says anything more."""
     shown = _ABOUT.sub("", normal(text)).removesuffix(".")
-    whole = _QUANTITY.fullmatch(in_digits(shown).text)
+    whole = _QUANTITY.fullmatch(fractions_in_digits(shown).text)
     return _quantity(whole) if whole else None
 
 
@@ -182,7 +184,7 @@ def _quantity(m: re.Match[str]) -> Quantity:
     if m["sign"] or m["debt"]:
         number = number.copy_negate()
     before = m["before"] or ""
-    unit = _UNITS[before] if before else _UNITS.get(m["after"] or "", "")
+    unit = _UNITS[before or m["after"]] if before or m["after"] else "share" if m["share"] else ""
     value = number * _MULTIPLIERS[m["scale"]] if m["scale"] else number
     others: tuple[tuple[Decimal, str], ...] = ()
     if m["scale"] == "m" and not unit:

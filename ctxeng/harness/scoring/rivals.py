@@ -12,7 +12,7 @@ from decimal import Decimal
 from ctxeng.harness.scoring.cues import is_negated
 from ctxeng.harness.scoring.matching import Found, Value
 from ctxeng.harness.scoring.moments import Moment, moments, same_moment
-from ctxeng.harness.scoring.quantities import Quantity, quantities, same_quantity
+from ctxeng.harness.scoring.quantities import Quantity, are_of_one_sort, quantities, same_quantity
 from ctxeng.harness.scoring.text import cased, is_spaceless, normal
 
 _EASTERN_PERSON = re.compile(
@@ -102,6 +102,8 @@ def _rivalled(value: Value, text: str, told: Sequence[str]) -> bool:
 def _comparable(wanted: Quantity, found: Quantity) -> bool:
     if found.unit in ("year", "day of month") and wanted.unit != found.unit:
         return False
+    if found.unit == "share" and wanted.unit != found.unit:
+        return are_of_one_sort(wanted.unit, found.unit)
     return not wanted.unit or not found.unit or same_quantity(
         Quantity(Decimal(1), wanted.unit, 0, 0), Quantity(Decimal(1), found.unit, 0, 0)
     )  # fmt: skip

@@ -68,6 +68,7 @@ def word_sizes(text: str) -> tuple[int, int]:
     return len(_SPACELESS.sub(" ", text).split()), len(_SPACELESS.findall(text))
 
 
+@lru_cache(maxsize=20_000)
 def content_words(text: str) -> frozenset[str]:
     """Return the stemmed content words of a text; character pairs where words have no borders."""
     found: set[str] = set()

@@ -122,6 +122,7 @@ def test_exclusion_files_are_heeded(tmp_path: Path) -> None:
     )
     kept = load_inputs(read_experiment(named.experiment), tmp_path)
     assert (inputs.probe_count, kept.probe_count) == (2, 1)
+    assert named.excluded == {**plain.excluded, "wrong": 1}
 
 
 def test_another_name_is_refused(tmp_path: Path) -> None:

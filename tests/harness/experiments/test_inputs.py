@@ -71,9 +71,9 @@ def test_only_accepted_probes_are_asked(experiment: Make, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("reason", ["wrong label", "行\u2028の中", "예산 \u0085"])
 def test_an_exclusion_file_takes_probes_out(reason: str, experiment: Make, tmp_path: Path) -> None:
-    """Lines end at line feeds only, whatever stands in a reason; unknown ids do no harm."""
-    root = workspace(tmp_path, ["s1"], [probe("a"), probe("b")])
-    lines = [orjson.dumps({"id": name, "reason": reason}) for name in ("b", "unknown")]
+    """Lines end at line feeds only, whatever stands in a reason."""
+    root = workspace(tmp_path, ["s1"], [probe("a"), probe("b"), probe("c")])
+    lines = [orjson.dumps({"id": name, "reason": reason}) for name in ("b", "c")]
     (root / "out.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\r\n\n".join(lines))
     inputs = load_inputs(experiment(exclude=["out.jsonl"]), root)
     assert names(inputs) == {"s1": ["a"]}
@@ -89,6 +89,17 @@ def test_a_damaged_exclusion_is_told_with_its_line(
     root = workspace(tmp_path, ["s1"], [probe("a")])
     (root / "out.jsonl").write_bytes(b'{"id": "b", "reason": "x"}\n\n' + line)
     with pytest.raises(DatasetError, match=r"out\.jsonl:3: an exclusion must be an object"):
+        load_inputs(experiment(exclude=["out.jsonl"]), root)
+
+
+def test_an_exclusion_of_an_unknown_probe_is_told_in_one_line(
+    experiment: Make, tmp_path: Path
+) -> None:
+    """A mistyped id would else exclude nothing and say nothing."""
+    root = workspace(tmp_path, ["s1"], [probe("a"), probe("b")])
+    line = '{"id": "nosuch", "reason": "typo"}\n'
+    (root / "out.jsonl").write_text('{"id": "a", "reason": "known"}\n' + line * 5, "utf-8")
+    with pytest.raises(DatasetError, match=r"'nosuch' \(.*out\.jsonl:2\).* and 2 more\. Mend"):
         load_inputs(experiment(exclude=["out.jsonl"]), root)
 
 

@@ -21,7 +21,7 @@ from ctxeng.core.text import numbered, printable
 
 if TYPE_CHECKING:
     from ctxeng.cli.production import Production
-    from ctxeng.store.queue import WorkerOptions
+    from ctxeng.store.worker import WorkerOptions
 
 MOST_HOURS = 24 * 365 * 10
 StrategyOption = Annotated[str, typer.Option(help="Built-in strategy of the product.")]
@@ -52,7 +52,7 @@ def worker(
     With --once the exit code is 1 where jobs failed or wait to be tried again.
     """
     from ctxeng.cli.production import Production
-    from ctxeng.store.queue import WorkerOptions
+    from ctxeng.store.worker import WorkerOptions
 
     check_bounds("--stalled", stalled, least=1, most=86_400)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")

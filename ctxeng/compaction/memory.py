@@ -119,19 +119,7 @@ def _snapshot(
     previous: Artifact | None,
     episodes: Sequence[Artifact],
 ) -> Artifact:
-    items = tuple(answer.items)
-    refused: list[str] = list(answer.refused)
-    known = {i.item_id: i for i in previous.items} if previous is not None else {}
-    if not distiller.lossless:
-        passing = {i.item_id for i in items if i.item_id not in known and _is_passing(i)}
-        refused += [i.text for i in items if i.item_id in passing]
-        # what only a refused item had replaced holds as before
-        kept = [known.get(i.item_id, i) if i.superseded_by in passing else i for i in items
-                if i.item_id not in passing]  # fmt: skip
-        items = _within(kept, tools)
-    lost = known.keys() - {i.item_id for i in items}
-    if lost:
-        raise CompactionFailed("memory_item_lost", f"{len(lost)} items of the old snapshot")
+    items, refused = _remembered(answer, previous, None if distiller.lossless else tools)
     version = state.next_version("memory")
     to_seq = episodes[-1].to_seq
     text = render(items)
@@ -155,8 +143,34 @@ def _snapshot(
         model=answer.model,
         prompt_hash=answer.prompt_hash,
         lossless=distiller.lossless,
-        meta={"refused": len(refused), "call": answer.call_key},
+        meta={"refused": refused, "call": answer.call_key},
     )
+
+
+def _remembered(
+    answer: Distillation, previous: Artifact | None, tools: Tools | None
+) -> tuple[tuple[MemoryItem, ...], int]:
+    """Return the items that are remembered, and how many were refused.
+
+    Args:
+        tools: None: the distiller loses nothing, and nothing of it is refused or retracted here.
+
+    Raises:
+        CompactionFailed: an item of the previous snapshot is missing.
+    """
+    items, refused = tuple(answer.items), len(answer.refused)
+    known = {i.item_id: i for i in previous.items} if previous is not None else {}
+    if tools is not None:
+        passing = {i.item_id for i in items if i.item_id not in known and _is_passing(i)}
+        # what only a refused item had replaced holds as before
+        kept = [known.get(i.item_id, i) if i.superseded_by in passing else i for i in items
+                if i.item_id not in passing]  # fmt: skip
+        refused += len(items) - len(kept)
+        items = _within(kept, tools)
+    lost = known.keys() - {i.item_id for i in items}
+    if lost:
+        raise CompactionFailed("memory_item_lost", f"{len(lost)} items of the old snapshot")
+    return items, refused
 
 
 def _is_passing(item: MemoryItem) -> bool:

@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from ctxeng.context.budget import Section, left_out
 from ctxeng.context.dedupe import fit_once
+from ctxeng.context.history import RawHistory, raw_history, usable, without_question
 from ctxeng.context.recent import FittedRecent, fit_recent
-from ctxeng.context.retrieved import cut_around, retrieved_blocks
+from ctxeng.context.retrieved import (
+    cut_around,
+    not_searched,
+    retrieval_record,
+    retrieved_blocks,
+)
 from ctxeng.context.sections import finest_mix, frame_tokens, framed, priced, shared_block
 from ctxeng.context.snapshot import Snapshot, SnapshotReader
-from ctxeng.core.artifacts import Artifact, ArtifactKind
+from ctxeng.core.artifacts import ArtifactKind
 from ctxeng.core.context import Block, BlockKind, Context, LeftOut, LeftOutReason
 from ctxeng.core.errors import BudgetTooSmall
 from ctxeng.core.messages import Message
 from ctxeng.core.protocols import TokenCounter
 from ctxeng.core.settings import StrategySettings
-from ctxeng.core.windows import window_start
 from ctxeng.retrieval import Retrieval, Retriever, SharedMemories
 from ctxeng.store import Store
 from ctxeng.store.text import clean_text
 
 MIN_CACHEABLE_TOKENS = 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Raw:
-    """The raw messages that could be shown: the window, and the uncovered ones before it."""
-
-    recent: tuple[Message, ...]
-    tail: tuple[Message, ...]
-    covered: frozenset[int]
-    late: tuple[str, ...]
-    hidden: tuple[Message, ...] = ()  # uncovered, and not shown because compaction is late
 
 
 class ContextBuilder:
@@ -84,13 +78,13 @@ class ContextBuilder:
         """
         question, system = clean_text(question), clean_text(system)  # as the store has it
         snapshot = await self._reader.load(conversation_id, as_of)
-        messages = _without_question(snapshot.messages, question)
+        messages = without_question(snapshot.messages, question)
         fixed = self._fixed(system, question, now)
         wanted = set(pinned_seqs)
         pinned = [snapshot.raw("pinned", m) for m in messages if m.seq in wanted]
         pinned = framed(pinned, self._count)
         room = self._room([*fixed, *pinned], tools)
-        raw = self._raw(snapshot, messages)
+        raw = raw_history(messages, snapshot, self._settings)
         recent, tail = self._raw_parts(snapshot, raw, room)
         shown = [*recent.kept, *tail.kept, *pinned]
         found = await self._retrieve(snapshot, messages, question, raw, _seqs(shown))
@@ -145,7 +139,7 @@ class ContextBuilder:
     def _raw_parts(
         self,
         snapshot: Snapshot,
-        raw: _Raw,
+        raw: RawHistory,
         room: int | None,
         *,
         retrieved_tokens: int | None = None,
@@ -166,7 +160,7 @@ class ContextBuilder:
         return recent, tail
 
     def _recent_room(
-        self, snapshot: Snapshot, raw: _Raw, room: int | None, retrieved_tokens: int | None
+        self, snapshot: Snapshot, raw: RawHistory, room: int | None, retrieved_tokens: int | None
     ) -> int | None:
         """Return the window's share, and what the shares of the sections beside it leave.
 
@@ -177,9 +171,9 @@ class ContextBuilder:
         """
         if room is None or raw.late or snapshot.head.keep_raw:
             return room
-        budget, usable = self._settings.budget, self._usable(snapshot)
-        made = {a.artifact_id: snapshot.made(_KIND_OF[a.kind], a).tokens for a in usable}
-        memory = sum(made[a.artifact_id] for a in usable if a.kind == "memory")
+        budget, artifacts = self._settings.budget, usable(snapshot, self._settings)
+        made = {a.artifact_id: snapshot.made(_KIND_OF[a.kind], a).tokens for a in artifacts}
+        memory = sum(made[a.artifact_id] for a in artifacts if a.kind == "memory")
         claimed = min(budget.memory_tokens, memory)
         claimed += min(budget.summary_tokens, sum(made.values()) - memory)
         if self._retriever is not None and self._settings.retrieval.enabled:
@@ -187,59 +181,12 @@ class ContextBuilder:
             claimed += share if retrieved_tokens is None else min(share, retrieved_tokens)
         return min(room, max(budget.recent_tokens, room - claimed))
 
-    def _raw(self, snapshot: Snapshot, messages: Sequence[Message]) -> _Raw:
-        """Split the history: recent window, uncovered tail before it, and what artifacts cover."""
-        window = self._settings.window
-        start = window_start(
-            messages, budget_tokens=window.tokens, min_messages=window.min_messages
-        )
-        covered = frozenset(
-            seq for a in self._usable(snapshot) for seq in range(a.from_seq, a.to_seq + 1)
-        )
-        keeps = self._settings.compacts and self._settings.compaction.when_late == "keep_raw"
-        uncovered = tuple(m for m in messages[:start] if m.seq not in covered)
-        shown = keeps or snapshot.head.keep_raw
-        return _Raw(
-            recent=tuple(messages[start:]),
-            tail=uncovered if shown else (),
-            covered=covered,
-            late=() if snapshot.head.keep_raw else self._late(uncovered),
-            hidden=uncovered if self._settings.compacts and not shown else (),
-        )
-
-    def _late(self, uncovered: Sequence[Message]) -> tuple[str, ...]:
-        """Return the compactions that were due before this build and are not visible yet."""
-        settings = self._settings
-        waiting = sum(m.tokens or 0 for m in uncovered)
-        episodes = settings.episodes
-        longest = episodes.size if episodes.cut == "fixed" else episodes.max_size
-        late = []
-        if episodes.enabled and len(uncovered) > longest:
-            late.append("episodes")
-        if settings.rolling.enabled and waiting > 2 * settings.rolling.threshold_tokens:
-            late.append("rolling")
-        if settings.hierarchy.enabled and len(uncovered) > 2 * settings.hierarchy.chunk_messages:
-            late.append("hierarchy")
-        return tuple(late)
-
-    def _usable(self, snapshot: Snapshot) -> list[Artifact]:
-        settings = self._settings
-        if snapshot.head.keep_raw:
-            return []
-        kinds = {
-            "rolling": settings.rolling.enabled,
-            "node": settings.hierarchy.enabled,
-            "episode": settings.episodes.enabled,
-            "memory": settings.memory.enabled,
-        }
-        return [a for a in snapshot.artifacts if kinds[a.kind] and a.text.strip()]
-
     async def _retrieve(
         self,
         snapshot: Snapshot,
         messages: Sequence[Message],
         question: str,
-        raw: _Raw,
+        raw: RawHistory,
         shown: set[int],
     ) -> Retrieval | None:
         if self._retriever is None or not self._settings.retrieval.enabled:
@@ -286,22 +233,22 @@ class ContextBuilder:
             room = max(0, room - frame_tokens(candidates, self._count))
         fitted = fit_once(sections, shown, room)
         blocks = [block for kept in fitted.kept.values() for block in kept]
-        return framed(blocks, self._count), [*fitted.left_out, *_not_searched(found)]
+        return framed(blocks, self._count), [*fitted.left_out, *not_searched(found)]
 
     def _compacted(
         self, snapshot: Snapshot, shared: Sequence[Block], room: int | None
     ) -> list[Section]:
         """Return what was made of old messages: summaries, memory, and episodes it has folded."""
-        budget, usable = self._settings.budget, self._usable(snapshot)
-        memory = [snapshot.made("memory", a) for a in usable if a.kind == "memory"]
+        budget, artifacts = self._settings.budget, usable(snapshot, self._settings)
+        memory = [snapshot.made("memory", a) for a in artifacts if a.kind == "memory"]
         folded_until = max((b.message_seqs[-1] for b in memory if b.message_seqs), default=-1)
-        episodes = [snapshot.made("episode", a) for a in usable if a.kind == "episode"]
+        episodes = [snapshot.made("episode", a) for a in artifacts if a.kind == "episode"]
         episodes = sorted(episodes, key=lambda b: -b.message_seqs[0])
         summary_room = None if room is None else min(room, max(budget.summary_tokens, room // 2))
         nodes = finest_mix(
-            [a for a in usable if a.kind == "node"], room_tokens=summary_room, count=self._count
+            [a for a in artifacts if a.kind == "node"], room_tokens=summary_room, count=self._count
         )
-        summaries = [snapshot.made("summary", a) for a in usable if a.kind == "rolling"]
+        summaries = [snapshot.made("summary", a) for a in artifacts if a.kind == "rolling"]
         summaries += [snapshot.made("node", a) for a in reversed(nodes)]
         summaries += [b for b in episodes if b.message_seqs[-1] > folded_until]
         return [
@@ -329,7 +276,7 @@ class ContextBuilder:
         recent: FittedRecent,
         tail: FittedRecent,
         pinned: Sequence[Block],
-        raw: _Raw,
+        raw: RawHistory,
         omitted: Sequence[LeftOut],
         found: Retrieval | None,
         tools: Sequence[Mapping[str, Any]],
@@ -353,7 +300,7 @@ class ContextBuilder:
                 m.seq for m in messages if m.seq not in shown and m.seq not in raw.covered
             ),
             tools=tuple(tools),
-            retrieval=_retrieval_record(found),
+            retrieval=retrieval_record(found),
             skipped=raw.late,
             notices=self._notices(fixed),
         )
@@ -399,48 +346,5 @@ def _with_breakpoint(blocks: Sequence[Block], min_tokens: int) -> list[Block]:
     return [replace(b, cache_breakpoint=True) if i == last else b for i, b in enumerate(blocks)]
 
 
-def _without_question(messages: Sequence[Message], question: str) -> tuple[Message, ...]:
-    """Leave the question out of the history where the product has saved it already."""
-    last = messages[-1] if messages else None
-    if last is None or last.role != "user" or last.blocks:
-        return tuple(messages)
-    saved = last.content.strip() == question.strip()
-    return tuple(messages[:-1] if saved else messages)
-
-
 def _seqs(blocks: Sequence[Block]) -> set[int]:
     return {seq for block in blocks for seq in block.message_seqs}
-
-
-def _not_searched(found: Retrieval | None) -> list[LeftOut]:
-    """Return what a shut gate or the least score kept out: seqs alone, nothing was loaded."""
-    if found is None:
-        return []
-    if not found.decision.retrieve:
-        return [LeftOut(kind="retrieved", reason="gated", tokens=0)]
-    grouped = {message.seq for group in found.groups for message in group.messages}
-    return [
-        LeftOut(kind="retrieved", reason="below_score", tokens=0, message_seqs=(seq,))
-        for seq in found.below_score
-        if seq not in grouped
-    ]
-
-
-def _retrieval_record(found: Retrieval | None) -> dict[str, Any]:
-    if found is None:
-        return {}
-    return {
-        "retrieve": found.decision.retrieve,
-        "exact": found.decision.exact,
-        "reasons": list(found.decision.reasons),
-        "ranked": [
-            {"seq": f.seq, "score": round(f.score, 6)}
-            | {name: round(term, 6) for name, term in f.terms.items()}
-            for f in found.ranked
-        ],
-        "groups": [
-            {"seqs": [m.seq for m in g.messages], "matched": list(g.matched_seqs),
-             "score": round(g.score, 6)}
-            for g in found.groups
-        ],
-    }  # fmt: skip

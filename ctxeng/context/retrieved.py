@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from ctxeng.context.budget import Cut
 from ctxeng.context.sections import Count
 from ctxeng.context.shortening import MARK, around_match, squeezed
 from ctxeng.context.shortening import cut_around as cut_text
 from ctxeng.context.snapshot import Snapshot
-from ctxeng.core.context import Block
+from ctxeng.core.context import Block, LeftOut
 from ctxeng.core.messages import result_text
-from ctxeng.retrieval import MessageGroup
+from ctxeng.retrieval import MessageGroup, Retrieval
 from ctxeng.retrieval.analyser import analyse
 
 
@@ -56,6 +57,41 @@ def cut_around(question: str, count: Count) -> Cut:
         return [one] if one else None
 
     return cut
+
+
+def not_searched(found: Retrieval | None) -> list[LeftOut]:
+    """Return what a shut gate or the least score kept out: seqs alone, nothing was loaded."""
+    if found is None:
+        return []
+    if not found.decision.retrieve:
+        return [LeftOut(kind="retrieved", reason="gated", tokens=0)]
+    grouped = {message.seq for group in found.groups for message in group.messages}
+    return [
+        LeftOut(kind="retrieved", reason="below_score", tokens=0, message_seqs=(seq,))
+        for seq in found.below_score
+        if seq not in grouped
+    ]
+
+
+def retrieval_record(found: Retrieval | None) -> dict[str, Any]:
+    """Return what the gate said and what was ranked and grouped, as a context records it."""
+    if found is None:
+        return {}
+    return {
+        "retrieve": found.decision.retrieve,
+        "exact": found.decision.exact,
+        "reasons": list(found.decision.reasons),
+        "ranked": [
+            {"seq": f.seq, "score": round(f.score, 6)}
+            | {name: round(term, 6) for name, term in f.terms.items()}
+            for f in found.ranked
+        ],
+        "groups": [
+            {"seqs": [m.seq for m in g.messages], "matched": list(g.matched_seqs),
+             "score": round(g.score, 6)}
+            for g in found.groups
+        ],
+    }  # fmt: skip
 
 
 def _says_nothing(block: Block) -> bool:

@@ -222,15 +222,15 @@ class FakeApi:
             if params.get("stream"):
                 raise Refusal("stream: not supported in a batch")
             check_message(params, served=self._models)
+            fault = self.faults.for_item(digest)
+            if fault == "expired":
+                return {"type": "expired"}
+            if fault == "errored":
+                return errored("api_error", "Internal server error")
+            spoiled = fault if fault in ANSWER_FAULTS else None
+            message = await self._says(params, digest, spoiled)
         except Refusal as refused:
             return errored(refused.kind, refused.text)
-        fault = self.faults.for_item(digest)
-        if fault == "expired":
-            return {"type": "expired"}
-        if fault == "errored":
-            return errored("api_error", "Internal server error")
-        spoiled = fault if fault in ANSWER_FAULTS else None
-        message = await self._says(params, digest, spoiled)
         message["usage"]["service_tier"] = "batch"
         return {"type": "succeeded", "message": message}
 

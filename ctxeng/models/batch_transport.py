@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ctxeng.core.errors import ModelError, ModelRejected, ModelUnavailable
+from ctxeng.core.errors import KeyRefused, ModelError, ModelRejected, ModelUnavailable
 from ctxeng.models.ledger import Wave
 from ctxeng.models.sdk import open_sdk, reason, secrets
 
@@ -23,7 +23,8 @@ TIMEOUT_SECONDS = 120.0
 GIVE_UP_SECONDS = 26 * 3600.0  # a batch expires after 24 hours
 READ_TRIES = 5
 CLOCK_SKEW_SECONDS = 600.0
-_PERMANENT = ("invalid_request_error", "request_too_large", "not_found_error", "permission_error")
+_PERMANENT = ("invalid_request_error", "request_too_large", "not_found_error")
+_KEY = ("authentication_error", "permission_error")
 
 
 @dataclass(slots=True)
@@ -61,6 +62,7 @@ class BatchTransport:
 
         Raises:
             Unreachable: the server may have taken it all the same.
+            KeyRefused: the key is not taken.
             ModelRejected: it is invalid as a whole.
         """
         import anthropic
@@ -84,6 +86,9 @@ class BatchTransport:
 
         Custom ids show in a batch's results alone, so a batch of the right size that is not yet
         ``known`` is waited for, and then looked into.
+
+        Raises:
+            KeyRefused, ModelUnavailable: the batches there are cannot be listed or read.
         """
         for batch_id in await self._candidates(wave, known):
             results = await self.results(batch_id)
@@ -129,15 +134,26 @@ class BatchTransport:
         body = error.model_dump(warnings=False)
         told = reason(body, self._secrets)
         kind = (body.get("error") or {}).get("type")
+        if kind in _KEY:
+            return KeyRefused(f"{kind}: {told}")
         return (ModelRejected if kind in _PERMANENT else ModelUnavailable)(f"{kind}: {told}")
 
     async def _candidates(self, wave: Wave, known: Collection[str]) -> list[str]:
+        import anthropic
+
         found: list[str] = []
-        async for batch in self._client.messages.batches.list(limit=100):
-            if batch.created_at.timestamp() < wave.sent_at - CLOCK_SKEW_SECONDS:
-                break
-            if batch.id not in known and _size(batch) == len(wave.keys):
-                found.append(batch.id)
+        try:
+            async for batch in self._client.messages.batches.list(limit=100):
+                if batch.created_at.timestamp() < wave.sent_at - CLOCK_SKEW_SECONDS:
+                    break
+                if batch.id not in known and _size(batch) == len(wave.keys):
+                    found.append(batch.id)
+        except anthropic.APIStatusError as error:
+            if error.status_code < 500 and error.status_code != 429:
+                raise self._status_error(error) from None
+            raise ModelUnavailable(f"batches: status {error.status_code}.") from None
+        except (anthropic.AnthropicError, json.JSONDecodeError):
+            raise ModelUnavailable("batches must be listed, got no answer.") from None
         return found
 
     async def _ended(self, batch_id: str) -> bool:
@@ -162,7 +178,8 @@ class BatchTransport:
 
     def _status_error(self, error: Any) -> ModelRejected:
         told = reason(error.body, self._secrets)
-        return ModelRejected(f"batch: status {error.status_code}: {told}")
+        kind = KeyRefused if error.status_code in (401, 403) else ModelRejected
+        return kind(f"batch: status {error.status_code}: {told}")
 
 
 def _size(batch: MessageBatch) -> int:

@@ -97,6 +97,7 @@ class BatchModel:
 
         Raises:
             ModelUnavailable: it expired, or failed at the provider, in every try.
+            KeyRefused: the key is not taken, for all calls or for this model.
             ModelRejected: the request is invalid, or does not fit the model's window.
             ModelRefused, EmptyAnswer, MalformedTool: every try came back useless.
         """

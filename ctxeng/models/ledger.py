@@ -58,7 +58,7 @@ CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 
 IS_ANSWER = "is_answer(CAST(response AS BLOB))"  # bytes: the text may be no UTF-8
 _BUSY_SECONDS = 60
-LATE_SECONDS = 600  # what was read before a deletion may be sent for so long after it
+LATE_SECONDS = 30  # what was looked at before a deletion may be sent for so long after it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

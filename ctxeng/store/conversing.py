@@ -193,6 +193,8 @@ class Conversations(Connected):
     async def redact_message(self, conversation_id: str, seq: int) -> None:
         """Destroy a message's words, and the words of every artifact that read it."""
         async with self._transaction() as connection:
+            # first: whoever is allowed to send these words is so before the time that is noted
+            await message_queries.check_unedited(connection, conversation_id, None)
             await deletion.note_redaction(connection, conversation_id, seq)
             await message_queries.redact(connection, conversation_id, seq)
             tainted = await self._taint(connection, conversation_id, seq)

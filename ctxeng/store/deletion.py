@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -64,13 +65,14 @@ async def deleted_words(connection: Connection) -> Known:
 async def deleted_conversations(connection: Connection) -> dict[str, float]:
     """Return the hash of every conversation of which words were deleted, and when, last.
 
-    The hash is :func:`hashed`, the time seconds since the epoch.
+    The hash is :func:`hashed`, the time seconds since the epoch by the clock of this machine, which
+    notes when calls are sent; the server's may differ.
     """
     cursor = await connection.execute(
-        "SELECT name, extract(epoch FROM max(deleted_at))::float "
+        "SELECT name, extract(epoch FROM clock_timestamp() - max(deleted_at))::float "
         "FROM deletions, unnest(conversations) AS name GROUP BY name"
     )
-    return dict(await cursor.fetchall())
+    return {name: time.time() - seconds for name, seconds in await cursor.fetchall()}
 
 
 async def forget(connection: Connection) -> int:

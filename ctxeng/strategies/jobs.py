@@ -12,7 +12,8 @@ from ctxeng.core.artifacts import ArtifactKind
 from ctxeng.core.errors import CompactionFailed, CtxengError, ModelUnavailable
 from ctxeng.core.messages import Message
 from ctxeng.store import Store
-from ctxeng.store.queue import Job, Task, Worker, WorkerOptions
+from ctxeng.store.queue import Task
+from ctxeng.store.worker import Job, Worker, WorkerOptions
 from ctxeng.strategies.wiring import Parts
 
 BATCH = 1000

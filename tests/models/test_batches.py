@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ctxeng.core.calls import ModelRequest
-from ctxeng.core.errors import ModelRefused, ModelRejected, ModelUnavailable
+from ctxeng.core.calls import ModelRequest, ModelResponse
+from ctxeng.core.errors import KeyRefused, ModelRefused, ModelRejected, ModelUnavailable
 from ctxeng.fakeapi import FakeApi, FaultPlan, serving
 from ctxeng.fakeapi.faults import ITEM_FAULTS, Fault
+from ctxeng.fakeapi.refusals import Refusal
 from ctxeng.models import Delivery, Ledger, open_client
 from ctxeng.models.batches import BatchModel
 from ctxeng.models.keys import call_key
+from ctxeng.models.ledger import Wave
 from ctxeng.models.prices import cost_usd
 from tests.support.calls import HAIKU, request
 
@@ -266,7 +270,7 @@ async def test_an_answered_batch_is_never_asked_after_again(
     assert Ledger.open(tmp_path / "ledger.sqlite").open_waves() == []
 
 
-async def test_a_bad_key_fails_every_call_of_the_batch_once(
+async def test_a_bad_batch_fails_every_call_of_the_batch_once(
     start: Callable[..., FakeApi],
     opened: Callable[..., BatchModel],
     monkeypatch: pytest.MonkeyPatch,
@@ -278,6 +282,51 @@ async def test_a_bad_key_fails_every_call_of_the_batch_once(
     assert [type(a) for a in answers] == [ModelRejected] * 3
     assert "batch: status 400: requests: List should have 1 to 2 items" in str(answers[0])
     assert api.counts.batches == 0
+
+
+KEY_FAULTS = [(401, "authentication_error"), (403, "permission_error")]
+
+
+@pytest.mark.parametrize(("status", "kind"), KEY_FAULTS)
+async def test_a_key_that_one_model_is_not_open_to_is_refused_and_not_tried_again(
+    start: Callable[..., FakeApi], opened: Callable[..., BatchModel], status: int, kind: str
+) -> None:
+    """The item says so; its neighbours are answered."""
+
+    class Closed:
+        async def complete(self, request: ModelRequest) -> ModelResponse:
+            raise Refusal("not with this key", status=status, kind=kind)
+
+    api = start(models={"closed-1": Closed()})
+    asked = [about(1), replace(about(2), model="closed-1")]
+    answer, refused = await all_of(opened(api), asked)
+    assert answer.text == "House 1 is red."
+    assert type(refused) is KeyRefused
+    assert str(refused) == f"{kind}: not with this key"
+    assert api.counts.batches == 1
+
+
+@pytest.mark.parametrize(("status", "kind"), KEY_FAULTS)
+async def test_a_key_that_is_not_taken_at_all_is_refused(
+    start: Callable[..., FakeApi], opened: Callable[..., BatchModel],
+    monkeypatch: pytest.MonkeyPatch, status: int, kind: str,
+) -> None:  # fmt: skip
+    """Where a batch is sent, and where one is looked for that a killed run left unnoted."""
+    api, ledger = start(), Ledger.open(None)
+
+    def refuse(*_: object) -> Any:
+        raise Refusal("invalid x-api-key", status=status, kind=kind)
+
+    monkeypatch.setattr(api.office, "create", refuse)
+    monkeypatch.setattr(api.office, "newest_first", refuse)
+    sent = await all_of(opened(api), numbers(2))
+    left = call_key(about(9))
+    ledger.wave_opened(Wave(name="left", sent_at=time.time(), keys=(left,)))
+    (found,) = await asyncio.wait_for(all_of(opened(api, ledger), [about(9)]), 20)
+    for failed in (*sent, found):
+        assert type(failed) is KeyRefused
+        assert str(failed) == f"batch: status {status}: invalid x-api-key"
+    assert [wave.name for wave in ledger.open_waves()] == ["left"]
 
 
 def test_a_calls_address_is_a_valid_custom_id() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -265,3 +267,21 @@ def test_answers_survive_a_process_that_is_killed_at_once(tmp_path: Path) -> Non
     assert found is not None
     assert found.text == "kept"
     assert ledger.counts() == {"answered": 1, "unanswered": 1}
+
+
+@pytest.mark.parametrize(
+    ("seconds_after", "goes"), [(-3600, True), (-1, True), (10, True), (40, False), (590, False)]
+)
+def test_a_deletion_takes_what_may_hold_the_words_and_nothing_newer(
+    monkeypatch: pytest.MonkeyPatch, seconds_after: float, goes: bool
+) -> None:
+    """A call in flight goes, whenever its answer comes; one that begins half a minute later stays."""
+    ledger, deleted_at = Ledger.open(None), time.time()
+    deleted = {hashlib.sha256(b"ann").hexdigest(): deleted_at}
+    monkeypatch.setattr(time, "time", lambda: deleted_at + seconds_after)
+    ledger.concerns("k", "ann")
+    ledger.sending("k", request())
+    monkeypatch.setattr(time, "time", lambda: deleted_at + 700)
+    assert ledger.forget_deleted(deleted) == goes
+    ledger.answered("k", response())
+    assert (ledger.find("k") is None) == goes

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ctxeng.core.errors import InputError, StoreError
 from ctxeng.core.messages import Message
 from ctxeng.store import Store
-from ctxeng.store.messages import REDACTED
+from ctxeng.store.messages import REDACTED, check_unedited
 from tests.generators import histories, spoken
 from tests.store.examples import (
     HOSTILE,
@@ -486,6 +486,32 @@ async def test_a_deletion_takes_the_model_calls_along(store: Store) -> None:
     c, d = (hashlib.sha256(name.encode()).hexdigest() for name in "cd")
     assert asked == [{c}, {c, d}]
     assert await store.forget_calls() == 2
+
+
+async def test_a_redaction_is_noted_when_nobody_may_send_the_words_any_more(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the last look at the words, by this machine's clock: here 1,000 s before the server's."""
+    await conversation_of(store, "c", 2)
+    behind = time.time() - 1000
+    monkeypatch.setattr("ctxeng.store.deletion.time.time", lambda: behind)
+    async with store._transaction() as looking:
+        await check_unedited(looking, "c", None)
+        redacting = asyncio.create_task(store.redact_message("c", 0))
+        await asyncio.sleep(0.5)
+        cursor = await looking.execute("SELECT extract(epoch FROM clock_timestamp())::float")
+        looked = await cursor.fetchone()
+    await redacting
+    assert looked is not None
+    async with store._connection() as connection:
+        cursor = await connection.execute(
+            "SELECT extract(epoch FROM deleted_at)::float FROM deletions"
+        )
+        noted = await cursor.fetchone()
+    assert noted is not None
+    assert noted[0] > looked[0]
+    (told,) = (await store.deleted_conversations()).values()
+    assert behind - 60 < told < behind
 
 
 async def test_a_name_can_be_used_again(store: Store) -> None:

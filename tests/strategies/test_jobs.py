@@ -13,8 +13,9 @@ from ctxeng.core.errors import EmptyAnswer, InputError, LimitReached, ModelError
 from ctxeng.core.protocols import Summary, SummaryTask
 from ctxeng.embedding import open_embedder
 from ctxeng.store import Store
-from ctxeng.store import queue as queue_module
-from ctxeng.store.queue import QUEUE, Worker, WorkerOptions, ensure_schema, lock_of
+from ctxeng.store import worker as worker_module
+from ctxeng.store.queue import QUEUE, enqueue, ensure_schema, lock_of
+from ctxeng.store.worker import Worker, WorkerOptions
 from ctxeng.strategies import Parts, jobs, settings_for, wire
 from ctxeng.strategies.jobs import open_worker
 from ctxeng.tokens import HeuristicCounter
@@ -167,9 +168,7 @@ async def test_jobs_of_one_conversation_take_turns(queue: Store) -> None:
         assert [a.from_seq for a in episodes] == [0, 2, 4, 6, 8]
 
 
-async def test_a_job_that_fails_is_tried_again_behind_fresh_ones(
-    queue: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_job_that_fails_is_tried_again_behind_fresh_ones(queue: Store) -> None:
     """It waits, the model is asked anew, and other tasks are not held up."""
     await said(queue, "c", 4)
     summariser = Summariser(failures=1, failing=EmptyAnswer)
@@ -178,7 +177,6 @@ async def test_a_job_that_fails_is_tried_again_behind_fresh_ones(
     assert [(b.waiting, b.again, b.failed) for b in await queue.backlog()] == [(1, 1, 0)]
     assert await queue.all_artifacts("c") == []
     await said(queue, "c", 1)  # its index job does not wait for the one that waits longer
-    monkeypatch.setattr(queue_module, "_DEAD", "")
     await open_worker(queue, parts_of(queue, summariser), ONCE).run()
     assert await queue.unindexed("c") == []
     async with queue._connection() as connection:
@@ -205,7 +203,7 @@ async def test_an_outage_outlasts_the_tries_that_may_cost_money(
     queue: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing was paid: the job goes on waiting, asks for the same answer, and is done at last."""
-    monkeypatch.setattr(queue_module, "MAX_ATTEMPTS", 2)
+    monkeypatch.setattr(worker_module, "MAX_ATTEMPTS", 2)
     await said(queue, "c", 4)
     summariser = Summariser(failures=4)
     await _tried_until_nothing_changes(queue, summariser, 4)
@@ -221,7 +219,7 @@ async def test_what_is_given_up_is_failed_until_one_like_it_succeeds(
     queue: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Guards that refuse again and again end the tries; the next message mends what was lost."""
-    monkeypatch.setattr(queue_module, "MAX_ATTEMPTS", 2)
+    monkeypatch.setattr(worker_module, "MAX_ATTEMPTS", 2)
     await said(queue, "c", 4)
     await said(queue, "d", 1)
     summariser = Summariser(failures=2, failing=EmptyAnswer)
@@ -253,8 +251,8 @@ def test_how_often_a_job_is_tried(
     error: Exception, attempt: int, outages: int, expected: tuple[int, int] | None
 ) -> None:
     """Eight times where a try may be paid for; 300 times, a day and more, through an outage."""
-    assert queue_module._following(error, attempt, outages) == expected
-    assert queue_module.MAX_OUTAGES * queue_module.LONGEST_WAIT_SECONDS > 24 * 3600
+    assert worker_module._following(error, attempt, outages) == expected
+    assert worker_module.MAX_OUTAGES * worker_module.LONGEST_WAIT_SECONDS > 24 * 3600
 
 
 async def test_the_jobs_of_a_dead_worker_are_taken_over(queue: Store) -> None:
@@ -323,7 +321,7 @@ async def test_a_job_cannot_begin_before_what_it_is_about_is_committed(queue: St
     """A waiting job is locked by an append under way: no worker takes it and misses the message."""
     await said(queue, "c", 1)
     async with queue._transaction() as writing:
-        await queue_module.enqueue(writing, "c", ["index"])
+        await enqueue(writing, "c", ["index"])
         async with queue._connection() as fetching:
             cursor = await fetching.execute(
                 "SELECT task_name FROM procrastinate_fetch_job_v2(%s, NULL)", ([QUEUE],)
@@ -396,7 +394,7 @@ async def test_a_lost_cancellation_comes_again_but_never_to_a_job(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A task that swallows the first one ends by the second, once no job is at work."""
-    monkeypatch.setattr("ctxeng.store.queue.AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("ctxeng.store.worker.AGAIN_SECONDS", 0.01)
     worker = Worker("postgresql://nowhere", {}, ONCE, revive=asyncio.Event().wait)
     begun, cancellations = asyncio.Event(), 0
 

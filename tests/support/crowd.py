@@ -15,7 +15,7 @@ from ctxeng.core.errors import StoreError
 from ctxeng.core.messages import Message
 from ctxeng.core.protocols import Summary, SummaryTask
 from ctxeng.store import Store
-from ctxeng.store.queue import WorkerOptions
+from ctxeng.store.worker import WorkerOptions
 from ctxeng.strategies import Parts, settings_for, wire
 from ctxeng.strategies.jobs import open_worker
 from ctxeng.tokens import HeuristicCounter

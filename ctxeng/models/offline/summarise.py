@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import wrap
 
 from ctxeng.models.offline.prompt import Tagged
 from ctxeng.models.offline.words import estimated_tokens, sentences, words
@@ -27,6 +29,9 @@ _COMPILED = tuple((name, re.compile(rx, re.IGNORECASE), weight) for name, rx, we
 DEFAULT_SECTION = "Confirmed facts"
 SECTIONS = ("Goal", DEFAULT_SECTION, "Decisions", "Constraints", "Failed attempts",
             "Open questions", "Next steps")  # fmt: skip
+LONGEST_TOKENS = 200  # a text without a full stop that is longer is not kept or left as a whole
+PART_TOKENS = 60
+CUT = "[…]"
 _NUMBER = re.compile(r"\d")
 _IDENTIFIER = re.compile(r"\w[._/@:\-]\w|[a-z][A-Z]|[A-Z]{2,}")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
@@ -53,7 +58,7 @@ def summarise(pieces: list[Tagged], *, kind: str, target: int) -> str:
     Args:
         kind: ``rolling`` writes a structured task state, anything else one paragraph.
     """
-    candidates = _candidates(pieces)
+    candidates = _candidates(pieces, longest=max(target, LONGEST_TOKENS))
     kept = _best(candidates, target)
     if kind == "rolling":
         return _as_state(kept)
@@ -74,7 +79,7 @@ def section_of(text: str) -> str:
     return next((name for name, rx, _ in _COMPILED if rx.search(text)), DEFAULT_SECTION)
 
 
-def _candidates(pieces: list[Tagged]) -> list[Candidate]:
+def _candidates(pieces: list[Tagged], *, longest: int) -> list[Candidate]:
     found: list[Candidate] = []
     for piece in pieces:
         if piece.tag == "section" or piece.attributes.get("overlap") == "yes":
@@ -86,8 +91,22 @@ def _candidates(pieces: list[Tagged]) -> list[Candidate]:
             who, text = speaker, sentence.removeprefix("- ")
             if not who and (named := _NAMED.match(text)):
                 who, text = named[1], text[named.end() :]
-            found.append(Candidate(len(found), who, text))
+            found += [
+                Candidate(len(found) + i, who, p) for i, p in enumerate(_parts(text, longest))
+            ]
     return found
+
+
+def _parts(sentence: str, longest: int) -> Iterator[str]:
+    """Yield a sentence, or its parts, seen to be cut, where it is longer than so many tokens."""
+    tokens = estimated_tokens(sentence)
+    if tokens <= longest:
+        yield sentence
+        return
+    parts = wrap(sentence, len(sentence) * PART_TOKENS // tokens, break_on_hyphens=False)
+    for place, part in enumerate(parts):
+        before, after = CUT if place else "", CUT if place < len(parts) - 1 else ""
+        yield f"{before} {part} {after}".strip()
 
 
 def _best(candidates: list[Candidate], target: int) -> list[Candidate]:

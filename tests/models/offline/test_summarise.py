@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxeng.models.offline.prompt import Tagged
-from ctxeng.models.offline.summarise import SECTIONS, salience, section_of, summarise
+from ctxeng.models.offline.summarise import CUT, SECTIONS, salience, section_of, summarise
 from ctxeng.models.offline.words import estimated_tokens
 from tests.generators import spoken
 
@@ -147,3 +147,31 @@ def test_a_summary_keeps_to_its_target_and_says_only_what_was_said(
             assert part.strip().rstrip(".") in everything
     if kind == "rolling" and len(kept) > 1:
         assert sum(estimated_tokens(line) for line in kept) <= target
+
+
+@pytest.mark.parametrize("kind", ["rolling", "episode"])
+@pytest.mark.parametrize(
+    ("endless", "telling"),
+    [
+        ("and then we went on about this and that " * 1000, "we decided on PX-2291 for 40 euros"),
+        ("それからあれこれと話が続いていて" * 2500, "予算は1,850円に決定"),
+        ("x" * 40_000, "the deadline is 2027-03-17"),
+    ],
+)
+def test_a_text_without_a_full_stop_is_kept_in_parts(endless: str, telling: str, kind: str) -> None:
+    """What tells most of 40,000 characters is kept, seen to be cut; the rest is left."""
+    half = len(endless) // 2
+    summary = summarise(
+        [said(f"{endless[:half]} {telling} {endless[half:]}", "Mira"), said("ok.", "Bo")],
+        kind=kind, target=200,
+    )  # fmt: skip
+    assert telling in summary
+    assert CUT in summary
+    assert estimated_tokens(summary) <= 250
+
+
+def test_a_long_sentence_is_still_one() -> None:
+    """By hand: 198 of 200 tokens; the one candidate is kept, longer than its target as it is."""
+    sentence = " ".join(["word"] * 158)
+    assert estimated_tokens(sentence) == 198
+    assert summarise([said(sentence)], kind="episode", target=60) == f"{sentence}."

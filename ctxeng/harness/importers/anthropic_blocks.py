@@ -14,12 +14,14 @@ from ctxeng.harness.sessions.io import encode
 class Content:
     """Words and blocks of one message.
 
-    ``unknown`` names the block types that are kept without being understood.
+    ``results`` counts the blocks that are tool results; ``unknown`` names the block types that are
+    kept without being understood.
     """
 
     texts: list[str] = field(default_factory=list)
     blocks: list[dict[str, Any]] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    results: int = 0
 
     @property
     def text(self) -> str:
@@ -29,11 +31,7 @@ class Content:
     @property
     def only_results(self) -> bool:
         """Return whether the message carries tool results and nothing else."""
-        return (
-            bool(self.blocks)
-            and not any(text.strip() for text in self.texts)
-            and all(str(block["type"]).endswith("tool_result") for block in self.blocks)
-        )
+        return 0 < self.results == len(self.blocks) and not self.text
 
 
 def read_content(value: Any) -> Content:
@@ -72,6 +70,7 @@ def _read_block(block: dict[str, Any], content: Content) -> None:
         content.blocks.append(_tool_use(block, kind))
     elif kind.endswith("tool_result"):
         content.blocks.append(_tool_result(block, kind))
+        content.results += 1
     elif kind in ("image", "document", "file", "audio", "video"):
         content.blocks.append(media(block, kind))
     else:
@@ -84,17 +83,19 @@ def _tool_use(block: Mapping[str, Any], kind: str) -> dict[str, Any]:
         "type": kind,
         "id": text_of(block.get("id")),
         "name": text_of(block.get("name")),
-        "input": block.get("input") if isinstance(block.get("input"), dict) else {},
+        "input": mapped(block.get("input")),
     }
 
 
 def _tool_result(block: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    result = {
+    result: dict[str, Any] = {
         "type": kind,
         "tool_use_id": text_of(block.get("tool_use_id")),
         "content": result_text(block.get("content")),
     }
-    return result | ({"is_error": True} if block.get("is_error") else {})
+    if block.get("is_error"):
+        result["is_error"] = True
+    return result
 
 
 def media(block: Mapping[str, Any], kind: str) -> dict[str, Any]:

@@ -100,10 +100,7 @@ class _Reading:
             self._aside(record, account)
             return
         key = self._thread_of(record) if record.get("isSidechain") else _MAIN
-        thread = self.threads.get(key)
-        if thread is None:
-            thread = self.threads[key] = Thread()
-            self.samples[key] = []
+        thread = self.threads.get(key) or self._begun(key)
         parent = record.get("parentUuid") or record.get("logicalParentUuid")
         if not isinstance(parent, str):
             parent = text_of(parent)
@@ -114,24 +111,24 @@ class _Reading:
             thread.pass_over(identity, parent)
             self.silent[kind] += 1
             return
-        line = self._line(record)
-        is_message = line.record is not None
-        time = line.at.timestamp() if line.at else 0.0
-        if is_message and time and thread.has_said(identity, hash((time, *line.told()))):
-            account.skip("repeated line")
-            return
-        node = thread.add(identity, parent, is_message, time, line.group)
-        if is_message:
-            self.parts.add(thread, node, line)
-            self._remember(key, record, line)
-        else:
-            account.skip(line.reason)
-
-    def _line(self, record: dict[str, Any]) -> Line:
         line = read_line(record)
         if line.is_summary and not self.keep_summaries:
-            line.record, line.reason, line.group = None, "injected summary", ""
-        return line
+            line = Line(reason="injected summary", at=line.at)
+        time = line.at.timestamp() if line.at else 0.0
+        if line.record is None:
+            thread.add(identity, parent, False, time)
+            account.skip(line.reason)
+        elif time and thread.has_said(identity, hash((time, *line.told()))):
+            account.skip("repeated line")
+        else:
+            node = thread.add(identity, parent, True, time, line.group)
+            self.parts.add(thread, node, line)
+            self._remember(key, record, line)
+
+    def _begun(self, key: str) -> Thread:
+        thread = self.threads[key] = Thread()
+        self.samples[key] = []
+        return thread
 
     def _thread_of(self, record: dict[str, Any]) -> str:
         agent = text_of(record.get("agentId"))

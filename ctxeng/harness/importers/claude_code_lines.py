@@ -49,10 +49,12 @@ class Line:
         if self.record is None:
             return ()
         words = self.record["content"]
-        told = [self.group, self.record["role"], len(words), words[:_TELLING], words[-_TELLING:]]
-        for block in self.record.get("blocks", ()):
-            told.append(str(block.get("id") or block.get("tool_use_id") or block))
-        return tuple(told)
+        blocks = [
+            str(block.get("id") or block.get("tool_use_id") or block.get("thinking") or block)
+            for block in self.record.get("blocks", ())
+        ]
+        ends = (words[:_TELLING], words[-_TELLING:])
+        return (self.group, self.record["role"], len(words), *ends, *blocks)
 
 
 def read_line(record: Mapping[str, Any]) -> Line:
@@ -80,28 +82,27 @@ def _assistant(record: Mapping[str, Any]) -> Line:
     if model := text_of(message.get("model")):
         meta["model"] = model
     usage = mapped(message.get("usage"))
-    counted = {key: usage[key] for key in _USAGE if isinstance(usage.get(key), int)}
+    counted = {key: count for key in _USAGE if isinstance(count := usage.get(key), int)}
     if counted:
         meta["usage"] = counted
     line = _line(record, "assistant", content, meta, identity or text_of(record.get("uuid")))
     line.group = identity
     for block in content.blocks:
-        if str(block["type"]).endswith("tool_use"):
-            line.calls = (*line.calls, str(block["id"]))
+        if block["type"].endswith("tool_use"):
+            line.calls = (*line.calls, block["id"])
     return line
 
 
 def _user(record: Mapping[str, Any]) -> Line:
-    at = parse_timestamp(record.get("timestamp"))
     if record.get("isMeta"):
-        return Line(reason="injected text", at=at)
+        return Line(reason="injected text", at=parse_timestamp(record.get("timestamp")))
     content = read_content(mapped(record.get("message")).get("content"))
     meta: dict[str, Any] = {}
     reason = "empty message"
     is_summary = bool(record.get("isCompactSummary"))
     if is_summary:
         meta["compaction_summary"] = True
-    else:
+    elif content.texts:
         reason = _only_typed(content, meta) or reason
     role = "tool" if content.only_results else "user"
     line = _line(record, role, content, meta, text_of(record.get("uuid")))

@@ -61,7 +61,6 @@ class Thread:
         self.message.append(is_message)
         self.time.append(time)
         self.group.append(self.groups.setdefault(group, len(self.groups)) if group else _NONE)
-        self.call.append(_NONE)
         self.offset.append(0)
         self.length.append(0)
         return node
@@ -90,6 +89,7 @@ class Thread:
         for node, key in self.waiting_parents.items():
             self.parent[node] = self.nodes.get(key, _NONE)
         lost = sum(self.parent[node] == _NONE for node in self.waiting_parents)
+        self.call = array("q", [_NONE]) * len(self.parent)
         for node, call in self.waiting_results.items():
             self.call[node] = self.calls.get(call, _NONE)
         return lost
@@ -132,7 +132,9 @@ def _leaf(thread: Thread, free: list[int], rank: Callable[[int], float]) -> int:
     newest = max(free, key=rank)
     child = array("q", [_NONE]) * len(thread.parent)
     for node in free:
-        before = _message_before(thread, node)
+        before = thread.parent[node]
+        if before != _NONE and not thread.message[before]:
+            before = _message_before(thread, before)
         if before != _NONE and (child[before] == _NONE or rank(node) > rank(child[before])):
             child[before] = node
     leaf, met = newest, {newest}
@@ -144,10 +146,9 @@ def _leaf(thread: Thread, free: list[int], rank: Callable[[int], float]) -> int:
     return leaf
 
 
-def _message_before(thread: Thread, node: int) -> int:
+def _message_before(thread: Thread, before: int) -> int:
     """Return the message that a line goes on from, past the lines between that are none."""
     passed: set[int] = set()
-    before = thread.parent[node]
     while before != _NONE and not thread.message[before] and before not in passed:
         passed.add(before)
         before = thread.parent[before]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -52,7 +51,8 @@ class DatasetWriter:
 
     out: Path
     redactor: Redactor | None = None
-    _digests: dict[str, str] = field(default_factory=dict)
+    _sizes: dict[str, int] = field(default_factory=dict)
+    """Bytes of the messages of every session written, by its id."""
 
     def add(self, draft: SessionDraft) -> Written:
         """Write a draft and return what became of it.
@@ -67,39 +67,42 @@ class DatasetWriter:
             own_id = self._free_id(wanted)
             head = self._redacted(encode(replace(draft.header, session_id=own_id).record()))
             body.write(head + b"\n")
-            count, digest = self._spool(draft.records, body)
+            count = self._spool(draft.records, body)
             if not count:
                 return Written(session_id=wanted, outcome="empty", messages=0)
-            if digest in (self._digests.get(wanted), *self._renamed(wanted)):
+            size = body.tell() - len(head)
+            alike = (one for one in self._called(wanted) if self._sizes[one] == size)
+            if any(_same(body, self._path(one), past_header=True) for one in alike):
                 return Written(session_id=wanted, outcome="copy", messages=count)
-            self._digests[own_id] = digest
-            outcome = _place(body, self.out / "sessions" / file_name(own_id))
+            self._sizes[own_id] = size
+            outcome = _place(body, self._path(own_id))
         return Written(session_id=own_id, outcome=outcome, messages=count)
 
-    def _spool(self, records: Iterable[bytes], body: IO[bytes]) -> tuple[int, str]:
-        digest, count = hashlib.sha256(), 0
+    def _path(self, session_id: str) -> Path:
+        return self.out / "sessions" / file_name(session_id)
+
+    def _spool(self, records: Iterable[bytes], body: IO[bytes]) -> int:
+        count = 0
         for record in records:
-            line = self._redacted(record)
-            digest.update(line)
-            body.write(line)
+            body.write(self._redacted(record))
             body.write(b"\n")
             count += 1
-        return count, digest.hexdigest()
+        return count
 
     def _redacted(self, line: bytes) -> bytes:
         return self.redactor.record(line) if self.redactor else line
 
-    def _renamed(self, session_id: str) -> list[str]:
-        number, found = 2, []
-        while digest := self._digests.get(f"{session_id}~{number}"):
-            found.append(digest)
-            number += 1
+    def _called(self, session_id: str) -> list[str]:
+        """Return the ids that sessions of this id got in this import: ``x``, ``x~2``, ``x~3`` …"""
+        found, name = [], session_id
+        while name in self._sizes:
+            found.append(name)
+            name = f"{session_id}~{len(found) + 1}"
         return found
 
     def _free_id(self, session_id: str) -> str:
-        if session_id not in self._digests:
-            return session_id
-        return f"{session_id}~{len(self._renamed(session_id)) + 2}"
+        called = self._called(session_id)
+        return f"{session_id}~{len(called) + 1}" if called else session_id
 
 
 def merge_probes(path: Path, probes: Mapping[str, Probe], *, session_ids: Iterable[str]) -> int:
@@ -159,9 +162,12 @@ def _place(body: IO[bytes], path: Path) -> Outcome:
     return "updated" if existed else "written"
 
 
-def _same(body: IO[bytes], path: Path) -> bool:
+def _same(body: IO[bytes], path: Path, *, past_header: bool = False) -> bool:
     body.seek(0)
     with path.open("rb") as stream:
+        if past_header:
+            body.readline()
+            stream.readline()
         while chunk := stream.read(_CHUNK_BYTES):
             if chunk != body.read(len(chunk)):
                 return False

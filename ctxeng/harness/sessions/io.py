@@ -19,7 +19,6 @@ from ctxeng.core.errors import DatasetError
 from ctxeng.core.messages import ROLES, Message, Session
 from ctxeng.harness.sessions.text import (
     clean_json,
-    holds_dirt,
     json_fault,
     lines,
     needs_cleaning,
@@ -28,8 +27,6 @@ from ctxeng.harness.sessions.text import (
 )
 
 SCHEMA = "ctxeng.session/1"
-_LONG_BYTES = 2048
-"""From here on looking at the strings is faster than looking for their escapes in JSON."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._~-]")
 _HEADER_KEYS = frozenset(
     {"schema", "session_id", "title", "language", "origin", "licence", "speakers", "meta"}
@@ -103,8 +100,7 @@ def encode(record: Mapping[str, Any]) -> bytes:
     """
     try:
         data = orjson.dumps(record)
-        dirty = needs_cleaning(data) if len(data) < _LONG_BYTES else holds_dirt(record)
-        if not dirty:
+        if not needs_cleaning(data):
             return data
     except TypeError:
         pass

@@ -111,15 +111,6 @@ def needs_cleaning(data: bytes) -> bool:
     )
 
 
-def holds_dirt(value: Any) -> bool:
-    """Return whether a JSON value, no deeper than orjson writes, holds what ``clean`` removes."""
-    if isinstance(value, str):
-        return "\r" in value or "\x00" in value or "\ufeff" in value
-    if isinstance(value, dict):
-        return any(map(holds_dirt, value.values())) or holds_dirt("".join(value))
-    return isinstance(value, list | tuple) and any(map(holds_dirt, value))
-
-
 def _parse_leniently(data: bytes, error: ValueError) -> Any:
     """Accept what the strict parser refuses although its structure is sound.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby, tee
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -21,6 +21,9 @@ from ctxeng.harness.attribution.tracing import fact_path
 from ctxeng.harness.results.database import reading, rows
 from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.harness.results.tables import Row
+
+if TYPE_CHECKING:
+    import duckdb
 
 MAX_CELLS = 20_000
 CHUNK_PATHS = 120
@@ -82,12 +85,17 @@ class _Pool:
 def embed(run: RunFolder, *, room: int) -> Embedded:
     """Return the blocks of a run's page, at most ``room`` bytes in all."""
     with reading(run) as connection:
-        cells = rows(connection, _CELLS, MAX_CELLS)
+        cells = page_cells(connection)
         total = rows(connection, "SELECT count(*) AS n FROM cells")[0]["n"]
         has_probes = run.table("probes").is_file()
         asked = rows(connection, _QUESTIONS) if has_probes else []
     questions = {(row["session_id"], row["probe_id"]): row["question"] for row in asked}
     return pack(cells, questions, total=total, room=room, paths_of=partial(stored_paths, run))
+
+
+def page_cells(connection: duckdb.DuckDBPyConnection) -> Sequence[Row]:
+    """Return the cells that a page has: lost facts first, controls last, at most ``MAX_CELLS``."""
+    return rows(connection, _CELLS, MAX_CELLS)
 
 
 _CELLS = """

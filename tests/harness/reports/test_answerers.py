@@ -92,3 +92,16 @@ def test_a_reader_that_answers_is_not_named() -> None:
     assert notices_and_rows(good)[0] == []
     assert notices_and_rows(answered(lambda probe: "UNKNOWN", arm="none"))[0] == []
     assert notices_and_rows(answered(lambda probe: "UNKNOWN")[:9])[0] == []
+
+
+def test_common_answers_are_counted_in_the_fullest_part_alone() -> None:
+    """Of 2,000 answers 1,200 are equal but for case: counted whole; among 2,000 others none is."""
+    spread = [cell(STATED[0], f"answer {number}", "spread") for number in range(2000)]
+    most = [cell(STATED[0], "The Same." if n % 2 else " the same.", "most") for n in range(1200)]
+    rest = [cell(STATED[0], f"answer {number}", "most") for number in range(800)]
+    with duckdb.connect(":memory:") as connection:
+        connection.register("cells", pd.DataFrame([*spread, *most, *rest]))
+        rows = {row["arm"]: row for row in answer_counts(connection)}
+    assert (rows["most"]["n"], rows["most"]["same"]) == (2000, 1200)
+    assert rows["most"]["words"] == "the same."
+    assert (rows["spread"]["n"], rows["spread"]["same"]) == (2000, 1)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ctxeng.cli.app import app
+from ctxeng.core.text import numbered
 
 HANG_SECONDS = 3.0  # what times out for ten minutes at the API need not do so here
 
@@ -36,6 +37,8 @@ def fake_api(
     serve(api, port=port, on_ready=say)
     counts = api.counts
     typer.echo(
-        f"{counts.messages} messages, {counts.batches} batches of {counts.items} items, "
+        f"{numbered(counts.messages, 'message')}, {numbered(counts.batches, 'batch', 'batches')} "
+        "of "
+        f"{numbered(counts.items, 'item')}, "
         f"{counts.refused} refused, {api.faults.made.total()} faults"
     )

@@ -12,7 +12,7 @@ import orjson
 import typer
 
 from ctxeng.cli.app import app, workspace
-from ctxeng.core.text import printable
+from ctxeng.core.text import numbered, printable
 
 ledger_app = typer.Typer(help="Look after the ledger of model calls.", no_args_is_help=True)
 app.add_typer(ledger_app, name="ledger")
@@ -69,7 +69,7 @@ def prune(
 
     size = None if max_mb is None else int(max_mb * 1e6)
     gone = pruned(_file(ledger), older_than_days=older_than, model=model, max_bytes=size)
-    typer.echo(f"{gone:,} calls removed")
+    typer.echo(f"{numbered(gone, 'call')} removed")
 
 
 @ledger_app.command()
@@ -85,7 +85,7 @@ def export(
 
     keys = None if run is None else _keys_of(run)
     count = exported(_file(ledger), file, keys=keys)
-    typer.echo(f"{count:,} calls, {file.stat().st_size / 1e6:.1f} MB ({file})")
+    typer.echo(f"{numbered(count, 'call')}, {file.stat().st_size / 1e6:.1f} MB ({file})")
 
 
 @ledger_app.command()
@@ -96,7 +96,7 @@ def merge(
     """Add the answered calls of other ledgers, as exported on another machine."""
     from ctxeng.models.upkeep import merge as merged
 
-    typer.echo(f"{merged(_file(ledger), files):,} calls added")
+    typer.echo(f"{numbered(merged(_file(ledger), files), 'call')} added")
 
 
 def _file(ledger: Path | None) -> Path:

@@ -48,8 +48,9 @@ def redact(
         sys.stdout.write(orjson.dumps(report.record()).decode() + "\n")
         return
     typer.echo(
-        f"{report.sessions} sessions, {report.messages_changed} of {report.messages} messages and "
-        f"{report.probes_changed} of {report.probes} probes changed, in {target}"
+        f"{numbered(report.sessions, 'session')}, {report.messages_changed} of "
+        f"{numbered(report.messages, 'message')} and "
+        f"{report.probes_changed} of {numbered(report.probes, 'probe')} changed, in {target}"
     )
     typer.echo(f"replaced: {counted(report.replaced)}; different: {counted(report.distinct)}")
     for probe_id in report.broken:

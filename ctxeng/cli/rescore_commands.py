@@ -13,6 +13,7 @@ import typer
 from ctxeng.cli.app import app, workspace
 from ctxeng.cli.run_commands import catalogue_of
 from ctxeng.cli.running import run_async
+from ctxeng.core.text import numbered
 
 if TYPE_CHECKING:
     from ctxeng.harness.replay.rescoring import Rescored
@@ -97,5 +98,5 @@ def _finish(
     changes = ", ".join(f"{n} {name}" for name, n in moved.items()) or "none"
     sys.stdout.write(
         f"Outcomes that differ from {old.run_id}: {changes}; "
-        f"loss stages that differ: {found.stages_moved} of {len(found.cells)} cells.\n"
+        f"loss stages that differ: {found.stages_moved} of {numbered(len(found.cells), 'cell')}.\n"
     )

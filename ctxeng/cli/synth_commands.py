@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ctxeng.cli.app import app
+from ctxeng.core.text import numbered
 
 
 @app.command()
@@ -29,5 +30,7 @@ def synth(
         sessions=sessions, messages=messages, facts=facts, seed=seed, at=tuple(at or ())
     )
     probes = write_synthetic(plan, out)
-    typer.echo(f"{sessions} synthetic sessions, {sessions * messages} messages, {probes} probes "
-               f"in {out}")  # fmt: skip
+    made = numbered(sessions * messages, "message")
+    typer.echo(
+        f"{numbered(sessions, 'synthetic session')}, {made}, {numbered(probes, 'probe')} in {out}"
+    )

@@ -25,7 +25,8 @@ def init(
 
     count = lay_out(folder)
     typer.echo(
-        f"{count} files in {folder}. Next: cd {folder} && ctxeng run experiments/quickstart.toml"
+        f"{numbered(count, 'file')} in {folder}. Next: cd {folder} && ctxeng run "
+        "experiments/quickstart.toml"
     )
 
 

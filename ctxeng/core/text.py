@@ -32,6 +32,12 @@ def numbered(n: int, noun: str, plural: str = "") -> str:
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
+def points(share: float) -> str:
+    """Return a difference of shares in points: ``points(0.05)`` → ``5 points``."""
+    told = f"{100 * share:g}"
+    return f"{told} point{'' if told == '1' else 's'}"
+
+
 def nearest(given: str, known: Sequence[str]) -> str:
     """Return a sentence with the names most like the given one, else with the first there are.
 

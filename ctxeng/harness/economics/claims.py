@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from ctxeng.core.text import numbered
 from ctxeng.harness.economics.caching import (
     TTL_SECONDS,
     Placement,
@@ -101,10 +102,11 @@ def _overlap(evidence: Evidence, overlap: int, article: str) -> Claim | None:
     given = _grown([c.given_tokens for c in base], [c.given_tokens for c in wide])
     whole = _grown([c.input_tokens for c in base], [c.input_tokens for c in wide])
     return Claim(
-        claim=f"Summariser input with {overlap} message{'s' if overlap > 1 else ''} of overlap",
+        claim=f"Summariser input with {numbered(overlap, 'message')} of overlap",
         article=article,
         here=f"{signed(given)} of what is read, {signed(whole)} with the instructions",
-        remark=f"Mean of {len(wide)} calls against {len(base)}; the first episode of a session has "
+        remark=f"Mean of {numbered(len(wide), 'call')} against {len(base)}; the first episode of "
+        "a session has "
         "nothing to overlap.",
     )
 
@@ -129,7 +131,7 @@ def _distillation(evidence: Evidence) -> Claim | None:
         claim="A distillation",
         article="$0.012, every 30 turns",
         here=f"${mean:.4f}, {every}",
-        remark=f"{len(calls)} calls at the prices of {evidence.payers.distiller}.",
+        remark=f"{numbered(len(calls), 'call')} at the prices of {evidence.payers.distiller}.",
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from ctxeng.core.text import numbered
 from ctxeng.harness.experiments.launch import replayed
 from ctxeng.harness.experiments.prepared import Prepared, RunOptions, scratch_folder
 from ctxeng.harness.replay.partial import PartialRun
@@ -159,13 +160,15 @@ def _notes(roles: Iterable[RoleForecast], *, certain: int, at_most: int) -> Iter
     written = sum(r.to_make for r in roles if r.role in WRITERS and r.model != OFFLINE)
     if written:
         yield (
-            f"{written} summaries and memories are not in the ledger yet: they, and the prompts "
+            f"{numbered(written, 'summary or memory is', 'summaries and memories are')} not in the "
+            "ledger yet: they, and the prompts "
             "that read them, are sized by their target lengths."
         )
     if at_most > certain:
         yield (
-            f"The judge is asked where the literal rules cannot decide: {certain} calls for the "
-            f"audit sample and known answers, up to {at_most} in all."
+            "The judge is asked where the literal rules cannot decide: "
+            f"{numbered(certain, 'call')} for the audit sample and known answers, up to "
+            f"{at_most} in all."
         )
     unknown = sorted({row.model for row in roles if row.to_make and row.cost_usd is None})
     if unknown:

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from ctxeng.core.text import numbered
 from ctxeng.harness.experiments.advice import CUTTING, Advice
 from ctxeng.harness.reports.economics import OFFLINE_NOTICE, Grid, print_grids, shown_saving
 from ctxeng.harness.reports.terminal import WIDTH
@@ -41,7 +42,7 @@ def record(advice: Advice) -> dict[str, Any]:
 def _grids(advice: Advice) -> Iterator[Grid]:
     lengths = {"messages": advice.lengths.messages, "tokens": advice.lengths.tokens}
     yield Grid(
-        title=f"How long {advice.sessions} sessions are",
+        title=f"How long {numbered(advice.sessions, 'session is', 'sessions are')}",
         header=["", "10 %", "median", "90 %", "longest"],
         rows=[[name, *(f"{n:,}" for n in values)] for name, values in lengths.items()],
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from ctxeng.core.text import numbered
 from ctxeng.harness.experiments.benchmark import Benchmark, Scale
 from ctxeng.harness.experiments.bm25 import Bm25Row
 from ctxeng.harness.results.database import table_rows
@@ -100,7 +101,8 @@ def markdown(report: BenchmarkReport) -> str:
     lines = [
         f"# {bench.name}",
         "",
-        f"Run {report.run_id}; {bench.budget_tokens} tokens for every arm but the controls; "
+        f"Run {report.run_id}; {numbered(bench.budget_tokens, 'token')} for every arm but the "
+        "controls; "
         f"`{BM25}` takes the best messages that fit, its tokens are theirs alone. "
         f"Not asked: {excluded}.",
         "",
@@ -118,7 +120,8 @@ def _scaled(scale: Scale) -> str:
     return (
         f"The median session has {scale.messages:g} messages and {scale.tokens:g} tokens, so arms "
         f"keep at least {scale.least_recent} recent, compact {scale.part_messages} at a time into "
-        f"{scale.part_tokens} tokens, and distil memory every {scale.every_episodes} episodes."
+        f"{scale.part_tokens} tokens, and distil memory every "
+        f"{numbered(scale.every_episodes, 'episode')}."
     )
 
 

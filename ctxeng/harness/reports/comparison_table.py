@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ctxeng.core.text import numbered, points
 from ctxeng.harness.reports.comparing import Compared
 from ctxeng.harness.reports.nightly import Nightly
 from ctxeng.harness.reports.sweep import Sweep
@@ -28,7 +29,9 @@ def print_compared(compared: Compared, out: Console) -> None:
         out.print(Text(f"changed {line}"), soft_wrap=True)
     for arm, count in compared.unpaired.items():
         if count:
-            out.print(Text(f"{count} probes of {arm} are not decided on both sides: left out"))
+            out.print(
+                Text(f"{numbered(count, 'probe')} of {arm} not decided on both sides: left out")
+            )
     table = Table(
         title=f"{measure} recall, %, by position; change in points with its 95 % interval; p by "
         "session after Holm",
@@ -46,8 +49,8 @@ def print_compared(compared: Compared, out: Console) -> None:
     out.print(table)
     out.print(
         Text(
-            f"sees: the smallest drop these pairs show with 80 % power. Equivalent: within "
-            f"{100 * compared.rule.margin:g} points.\nEnough data: {compared.rule.min_probes} "
+            "sees: the smallest drop these pairs show with 80 % power. Equivalent: within "
+            f"{points(compared.rule.margin)}.\nEnough data: {compared.rule.min_probes} "
             "pairs and more, of six sessions."
         )
     )
@@ -76,7 +79,7 @@ def comparison_cells(c: Comparison) -> list[Text]:
 
 def print_gate(gate: GateDecision, out: Console) -> None:
     """Print the gate's decision, each bucket that gates, and the reasons."""
-    out.print(Text(f"gate: {gate.status} (margin {100 * gate.margin:g} points)", style="bold"))
+    out.print(Text(f"gate: {gate.status} (margin {points(gate.margin)})", style="bold"))
     for group in gate.groups:
         out.print(Text(f"  {group.arm} {position(group.bucket)}: {group.status}, {group.reason}"))
     if not gate.groups or gate.status == "incomplete":

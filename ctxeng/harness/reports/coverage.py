@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ctxeng.core.errors import InputError
-from ctxeng.core.text import printable
+from ctxeng.core.text import numbered, printable
 from ctxeng.harness.probes.coverage import DECILES, Coverage, Spread
 from ctxeng.harness.reports.plot import COLOURS, CONTROL, NO_METADATA, STYLE
 
@@ -142,7 +142,7 @@ def _draw_languages(axes: Axes, one: Coverage, colours: Mapping[str, tuple[str, 
     axes.invert_yaxis()
     axes.margins(x=0.12)
     axes.locator_params(axis="x", integer=True)
-    _label(axes, "sessions", "", f"languages, n = {one.sessions:,} sessions")
+    _label(axes, "sessions", "", f"languages, n = {numbered(one.sessions, 'session')}")
 
 
 def _draw_depths(axes: Axes, one: Coverage) -> None:
@@ -154,7 +154,7 @@ def _draw_depths(axes: Axes, one: Coverage) -> None:
         axes.text(101, even, "if even", color=CONTROL, va="center", fontsize=9)
     axes.set_xlim(0, 100)
     _label(axes, "% of the session before the fact is stated", "probes",
-           f"n = {len(one.depths):,} probes with evidence")  # fmt: skip
+           f"n = {numbered(len(one.depths), 'probe')} with evidence")  # fmt: skip
 
 
 def _label(axes: Axes, x: str, y: str, title: str) -> None:

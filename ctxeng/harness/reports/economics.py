@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ctxeng.core.errors import InputError
-from ctxeng.core.text import printable
+from ctxeng.core.text import numbered, printable
 from ctxeng.harness.economics.arms import ArmEconomics, CachedCost
 from ctxeng.harness.economics.caching import Split
 from ctxeng.harness.economics.claims import signed
@@ -112,7 +112,8 @@ def _intro(found: Economics) -> Iterator[str]:
         yield OFFLINE_NOTICE
     payers = found.payers
     yield (
-        f"{found.sessions} sessions, {found.messages} messages (a turn is one message). A request "
+        f"{numbered(found.sessions, 'session')}, {numbered(found.messages, 'message')} (a turn "
+        "is one message). A request "
         "stands wherever the assistant answered; its prompt is what the builder makes of that "
         f"moment, counted by the {found.counter} counter; its answer is the recorded one."
     )

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ctxeng.core.text import printable
+from ctxeng.core.text import numbered, printable
 from ctxeng.harness.experiments.forecast import Forecast, RoleForecast
 from ctxeng.harness.reports.terminal import WIDTH
 from ctxeng.models.prices import price_table
@@ -18,14 +18,15 @@ def print_forecast(told: Forecast, *, console: Console | None = None) -> None:
     cells = sum(told.cells.values())
     out.print(
         Text(
-            f"{told.name}: {told.sessions} sessions, {told.messages} messages, {told.probes} "
-            f"probes, {len(told.cells)} arms, {cells} cells. Nothing was sent."
+            f"{told.name}: {numbered(told.sessions, 'session')}, "
+            f"{numbered(told.messages, 'message')}, {numbered(told.probes, 'probe')}, "
+            f"{numbered(len(told.cells), 'arm')}, {numbered(cells, 'cell')}. Nothing was sent."
         )
     )
     out.print(Text(f"Models: {', '.join(_models(told))}"))
     out.print(_table(told))
     total = money(told.cost_usd)
-    out.print(Text(f"\n{told.calls():,} calls to make, {total}. {price_line()}"))
+    out.print(Text(f"\n{numbered(told.calls(), 'call')} to make, {total}. {price_line()}"))
     for note in told.notes:
         out.print(Text(printable(note)))
 

@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from ctxeng.core.text import words
+from ctxeng.core.text import numbered, words
 from ctxeng.harness.reports import charts
 from ctxeng.harness.reports.beside import Beside
 from ctxeng.harness.reports.cache import run_cache
@@ -101,6 +101,7 @@ def _environment() -> Environment:
     environment.filters["bounds"] = _bounds
     environment.filters["words"] = lambda name: words(str(name))
     environment.filters["position"] = position
+    environment.filters["numbered"] = numbered
     return environment
 
 

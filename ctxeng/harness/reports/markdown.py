@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxeng.core.text import words
+from ctxeng.core.text import numbered, points, words
 from ctxeng.harness.reports.comparing import Compared
 from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
@@ -55,9 +55,10 @@ def _headline(night: Nightly) -> list[str]:
     lines = [
         f"### {plain(manifest['experiment']['name'])}: {night.gate.status}",
         "",
-        f"{plain(night.summary.run_id)}: {counts['sessions']} sessions, {counts['probes']} "
-        f"probes, {counts['cells']} cells; {roles}. "
-        f"Gate: at most {100 * night.gate.margin:g} points lost.",
+        f"{plain(night.summary.run_id)}: "
+        f"{numbered(counts['sessions'], 'session')}, {numbered(counts['probes'], 'probe')}, "
+        f"{numbered(counts['cells'], 'cell')}; {roles}. "
+        f"Gate: at most {points(night.gate.margin)} lost.",
     ]
     lines += [f"- {plain(reason)}" for reason in night.gate.reasons[:6]]
     lines += [f"- {plain(note)}" for note in night.gate.notes]
@@ -147,7 +148,10 @@ def _calls(summary: Summary) -> list[str]:
     money = f"{sum(known):.4f} USD" if len(known) == len(summary.costs) else "price unknown in part"
     outcomes = summary.manifest["counts"]["outcomes"]
     listed = ", ".join(f"{count} {name}" for name, count in outcomes.items())
-    return [f"{calls} calls ({made} made now), {tokens:,} tokens, {money}. Outcomes: {listed}."]
+    return [
+        f"{numbered(calls, 'call')} ({made} made now), {numbered(tokens, 'token')}, {money}. "
+        f"Outcomes: {listed}."
+    ]
 
 
 def _share(row: RecallRow, *, asked: bool) -> tuple[float | None, float | None, float | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from ctxeng.core.text import numbered, points
 from ctxeng.harness.economics.money import NO_CACHE
 from ctxeng.harness.experiments.economics import Economics
 from ctxeng.harness.reports.comparing import Compared
@@ -50,10 +51,9 @@ def comparison_sentences(compared: Compared) -> list[str]:
         if c.bucket == ALL and c.verdict == "equivalent within margin" and c.arm not in differing
     ]
     if alike:
-        margin = f"{100 * compared.rule.margin:g}"
+        margin = points(compared.rule.margin)
         said.append(
-            f"The same over all positions within {margin} points as {reference}: "
-            f"{', '.join(alike)}."
+            f"The same over all positions within {margin} as {reference}: {', '.join(alike)}."
         )
     names = dict.fromkeys(plain(c.arm) for c in compared.comparisons if c.arm not in differing)
     unclear = [name for name in names if name not in alike]
@@ -69,7 +69,8 @@ def position_sentence(c: Comparison) -> str:
     if c.difference is None or c.before is None or c.after is None:
         return f"No fact stood at both positions: {shown_verdict(c)}."
     return (
-        f"{c.n} facts stood both inside an episode and across a border: {percent(c.before)} of "
+        f"{numbered(c.n, 'fact')} stood both inside an episode and across a border: "
+        f"{percent(c.before)} of "
         f"them were in the prompt where they stood inside and {percent(c.after)} where they stood "
         f"across, {shown_change(c)} points ({shown_verdict(c)})."
     )

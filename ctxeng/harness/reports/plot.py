@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ctxeng.core.text import numbered
 from ctxeng.harness.reports import charts
 from ctxeng.harness.reports.recall import ALL, RecallRow
 from ctxeng.harness.reports.summary import Summary
@@ -139,8 +140,8 @@ def _finish(
     figure: Figure, summary: Summary, title: str, *, note: str = "bars: 95 % interval"
 ) -> None:
     model = "; offline model" if summary.manifest["is_offline"] else ""
-    sessions = summary.manifest["counts"]["sessions"]
-    figure.suptitle(f"{title}\n{sessions} sessions; {note}{model}", fontsize=11)
+    sessions = numbered(summary.manifest["counts"]["sessions"], "session")
+    figure.suptitle(f"{title}\n{sessions}; {note}{model}", fontsize=11)
 
 
 def _name(measure: Measure) -> str:

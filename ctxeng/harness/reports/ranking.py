@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ctxeng.core.text import printable
+from ctxeng.core.text import numbered, printable
 from ctxeng.harness.ranking.evaluate import Evaluation
 from ctxeng.harness.ranking.recall import OVERALL, Against
 from ctxeng.harness.ranking.tuning import TUNED_AT
@@ -19,8 +19,9 @@ def print_evaluation(found: Evaluation, *, console: Console | None = None) -> No
     weights = sorted(set(found.weights.values()))
     out.print(
         Text(
-            f"{found.probes} probes ({found.unasked} without evidence were not asked), "
-            f"{found.sessions} sessions, {found.messages} messages, embedder "
+            f"{numbered(found.probes, 'probe')} ({found.unasked} without evidence were not asked), "
+            f"{numbered(found.sessions, 'session')}, {numbered(found.messages, 'message')}, "
+            "embedder "
             f"{printable(found.embedder_id)}.\n"
             "recall: mean share of a probe's evidence messages among the first k, %. "
             "mrr: mean 1 / rank of the first of them.\n"

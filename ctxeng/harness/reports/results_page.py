@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 
 from ctxeng.core.errors import InputError
+from ctxeng.core.text import numbered
 from ctxeng.harness.attribution.position import crosses
 from ctxeng.harness.experiments.economics import Economics
 from ctxeng.harness.probes.model import Span
@@ -180,9 +181,10 @@ def _what_ran(summary: Summary) -> str:
     named = ", ".join(f"{role} {plain(models[role])}" for role in roles if models.get(role))
     answerable = summary.row(summary.manifest["reference_arm"], "all")
     return (
-        f"{counts['sessions']} sessions, {counts['messages']:,} messages, {counts['probes']} "
-        f"probes ({answerable.in_context_n if answerable else 0} of facts that were stated), "
-        f"{counts['cells']:,} cells; {named}. Intervals are of 95 %, sessions taken as "
+        f"{numbered(counts['sessions'], 'session')}, {numbered(counts['messages'], 'message')}, "
+        f"{numbered(counts['probes'], 'probe')} ({answerable.in_context_n if answerable else 0} "
+        "of facts that were stated), "
+        f"{numbered(counts['cells'], 'cell')}; {named}. Intervals are of 95 %, sessions taken as "
         "independent and probes of one session not. Positions are those of the reference arm, "
         f"{plain(manifest['reference_arm'])}."
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from ctxeng.core.text import numbered
 from ctxeng.harness.attribution.drift import stored_rounds, stored_wordings
 from ctxeng.harness.attribution.position import BUCKETS
 from ctxeng.harness.reports.activity import Activity, activities
@@ -238,11 +239,11 @@ def _error_notices(tallied: Sequence[Mapping[str, Any]]) -> list[str]:
         counts[row["outcome"]] += row["n"]
     cells, notices = counts.total(), []
     if counts["error"] > MAX_ERROR_SHARE * cells:
-        notices.append(f"Incomplete: {counts['error']} of {cells} cells are errors.")
+        notices.append(f"Incomplete: {counts['error']} of {numbered(cells, 'cell')} are errors.")
     left = {name: counts[name] for name in NOT_AN_ANSWER if counts[name]}
     if left:
         listed = ", ".join(f"{n} {name}" for name, n in left.items())
-        notices.append(f"Not counted as misses: {listed} of {cells} cells.")
+        notices.append(f"Not counted as misses: {listed} of {numbered(cells, 'cell')}.")
     return notices
 
 

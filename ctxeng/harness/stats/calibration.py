@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ctxeng.core.text import numbered
 from ctxeng.harness.stats.interval import clopper_pearson
 
 Said = Literal["right", "wrong", "undecided"]
@@ -118,7 +119,7 @@ def _kappa(
     if value is None or reason:
         return Figure(value=value, reason=reason)
     if len(human) < FEWEST:
-        return Figure(value=value, reason=f"{len(human)} answers, it needs {FEWEST}")
+        return Figure(value=value, reason=f"{numbered(len(human), 'answer')}, it needs {FEWEST}")
     drawn = rng.integers(0, len(human), (RESAMPLES, len(human)))
     values = [k for row in drawn if (k := _agreement(human[row], said[row])) is not None]
     low, high = np.quantile(values, (0.025, 0.975))

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ctxeng.core.text import numbered
 from ctxeng.harness.stats.detectable import Power, detectable_drop, observed_model
 from ctxeng.harness.stats.difference import difference_interval
 from ctxeng.harness.stats.paired import Pairs, mcnemar, session_permutation
@@ -181,7 +182,7 @@ def _measured(group: Group, pairs: Pairs, rule: Rule, rng: np.random.Generator) 
 
 def _too_little(pairs: Pairs, rule: Rule) -> str:
     if pairs.n < rule.min_probes:
-        return f"{pairs.n} pairs, a verdict needs {rule.min_probes}"
+        return f"{numbered(pairs.n, 'pair')}, a verdict needs {rule.min_probes}"
     if pairs.sessions < 2:
         return "one session gives no interval between sessions"
     if 2.0 ** (1 - pairs.sessions) > rule.alpha:

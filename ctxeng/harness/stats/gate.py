@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 
+from ctxeng.core.text import points
 from ctxeng.harness.stats.compare import Comparison, Rule, position
 
 Status = Literal["pass", "regression", "not enough data", "incomplete"]
@@ -109,7 +110,7 @@ def _decided(comparison: Comparison, rule: Rule) -> tuple[Status, str]:
     bound = f"{change}, at worst {100 * low:+.1f}"
     if low > -rule.margin:
         return "pass", bound
-    return "not enough data", f"{bound}, beyond the margin of {100 * rule.margin:g} points"
+    return "not enough data", f"{bound}, beyond the margin of {points(rule.margin)}"
 
 
 def _worst(groups: Sequence[Gated]) -> Status:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ctxeng.core.text import numbered
 from ctxeng.harness.scoring.lint import LintFinding
 from ctxeng.harness.stats.power import independent_drop
 
@@ -55,6 +56,6 @@ def _few(bucket: str, n: int) -> LintFinding:
     return LintFinding(
         probe_id=f"bucket {bucket}",
         rule="few_probes",
-        detail=f"{n} probes show {shown} with 80 % power",
+        detail=f"{numbered(n, 'probe')} show{'s' if n == 1 else ''} {shown} with 80 % power",
         is_warning=True,
     )

@@ -95,7 +95,7 @@ function drawRows() {
   const right = rows.filter((cell) => cell.outcome === "recalled").length;
   const lost = rows.filter((cell) => cell.loss_stage !== null).length;
   document.getElementById("found").textContent =
-    `${rows.length.toLocaleString("en")} cells, ${right.toLocaleString("en")} recalled, ${lost.toLocaleString("en")} with a loss.`;
+    `${count(rows.length, "cell")}, ${right.toLocaleString("en")} recalled, ${lost.toLocaleString("en")} with a loss.`;
   const visible = rows.slice(first, first + PAGE_ROWS).map(drawRow);
   document.getElementById("list").tBodies[0].replaceChildren(...visible);
   drawPages();

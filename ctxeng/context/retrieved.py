@@ -21,22 +21,25 @@ from ctxeng.retrieval.analyser import analyse
 def retrieved_blocks(
     groups: Sequence[MessageGroup], snapshot: Snapshot, shown: Collection[int]
 ) -> list[Block]:
-    """Return the messages of groups, group by group: the matched first, then the nearest.
+    """Return the messages of groups by what they were found for: a match, then its neighbours.
+
+    The best match comes first, whichever group it is in: merged groups may hold a whole session.
 
     Args:
         shown: messages that are in the prompt anyway and are left out.
     """
     blocks = []
     for place, group in enumerate(groups):
-        matched = group.matched_seqs
-        ranked = sorted(group.messages, key=lambda m: (min(abs(m.seq - s) for s in matched), m.seq))
-        for message in ranked:
+        for message in group.messages:
             if message.seq in shown:
                 continue
-            nearest = min(matched, key=lambda s: (abs(s - message.seq), s))
+            nearest = min(group.matches, key=lambda s: (abs(s - message.seq), -group.matches[s], s))
             meta = {"group": place, "score": group.score, "before": message.seq < nearest}
-            blocks.append(replace(snapshot.raw("retrieved", message), meta=meta))
-    return blocks
+            block = replace(snapshot.raw("retrieved", message), meta=meta)
+            away = abs(nearest - message.seq)
+            order = (-group.matches[nearest], nearest, away, message.seq)
+            blocks.append((order, block))
+    return [block for _, block in sorted(blocks, key=lambda found: found[0])]
 
 
 def cut_around(question: str, count: Count) -> Cut:

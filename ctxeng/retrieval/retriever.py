@@ -56,15 +56,24 @@ NOTHING_TOLD = Told()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageGroup:
-    """A found message with its neighbours: consecutive, whole tool pairs.
+    """Found messages with their neighbours: consecutive, whole tool pairs.
 
     Args:
-        matched_seqs: the messages that were found; the others are their surroundings.
+        matches: the messages that were found, seq to score; the others are their surroundings.
     """
 
     messages: tuple[Message, ...]
-    matched_seqs: tuple[int, ...]
-    score: float
+    matches: Mapping[int, float]
+
+    @property
+    def matched_seqs(self) -> tuple[int, ...]:
+        """Return the seqs of the messages that were found, in order."""
+        return tuple(sorted(self.matches))
+
+    @property
+    def score(self) -> float:
+        """Return the best match's score."""
+        return max(self.matches.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +267,7 @@ def message_groups(
     """
     position = {message.seq: i for i, message in enumerate(history)}
     starts = atomic_starts(history)
-    found: list[tuple[int, int, float, tuple[int, ...]]] = []
+    found: list[_Span] = []
     for fused in ranked:
         if len(found) == limit:
             break
@@ -267,28 +276,38 @@ def message_groups(
             continue
         low = snap_back(starts, max(0, at - around))
         high = snap_forward(starts, min(len(history), at + around + 1), end=len(history))
-        found = _merged(found, (low, high, fused.score, (fused.seq,)))
+        found = _merged(found, _Span(low=low, high=high, matches={fused.seq: fused.score}))
     left_out = set(exclude)
     groups = []
-    for low, high, score, matched in sorted(found, key=lambda g: (-g[2], g[0])):
-        messages = tuple(m for m in history[low:high] if m.seq not in left_out)
+    for span in sorted(found, key=lambda one: (-one.score, one.low)):
+        messages = tuple(m for m in history[span.low : span.high] if m.seq not in left_out)
         if messages:
-            groups.append(
-                MessageGroup(messages=messages, matched_seqs=tuple(sorted(matched)), score=score)
-            )
+            groups.append(MessageGroup(messages=messages, matches=span.matches))
     return tuple(groups)
 
 
-def _merged(
-    found: list[tuple[int, int, float, tuple[int, ...]]],
-    new: tuple[int, int, float, tuple[int, ...]],
-) -> list[tuple[int, int, float, tuple[int, ...]]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Span:
+    """A group in the making: indices ``low`` to before ``high``, and its matches' scores."""
+
+    low: int
+    high: int
+    matches: dict[int, float]
+
+    @property
+    def score(self) -> float:
+        return max(self.matches.values())
+
+
+def _merged(found: Sequence[_Span], new: _Span) -> list[_Span]:
     kept = []
-    low, high, score, matched = new
     for other in found:
-        if other[0] < high and low < other[1]:
-            low, high = min(low, other[0]), max(high, other[1])
-            score, matched = max(score, other[2]), (*other[3], *matched)
+        if other.low < new.high and new.low < other.high:
+            new = _Span(
+                low=min(new.low, other.low),
+                high=max(new.high, other.high),
+                matches={**other.matches, **new.matches},
+            )
         else:
             kept.append(other)
-    return [*kept, (low, high, score, matched)]
+    return [*kept, new]

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ctxeng.context.retrieved import retrieved_blocks
+from ctxeng.context.snapshot import SnapshotReader
 from ctxeng.core.messages import Message
 from ctxeng.core.pairs import atomic_starts
 from ctxeng.core.protocols import Embedder
@@ -17,6 +19,7 @@ from ctxeng.retrieval import Indexer, Retrieval, Retriever
 from ctxeng.retrieval.fusion import Fused
 from ctxeng.retrieval.retriever import Told, fuse, message_groups, told
 from ctxeng.store import Hit, Store
+from ctxeng.tokens import HeuristicCounter
 from tests.compaction.fakes import answer, call, say
 from tests.generators import histories, texts
 
@@ -516,3 +519,14 @@ def test_groups_keep_their_promises(
         for seq in group.matched_seqs:
             near = range(max(0, seq - around), min(len(history), seq + around + 1))
             assert set(near) <= set(own)
+
+
+async def test_the_room_goes_to_the_best_matches_of_a_merged_group(store: Store) -> None:
+    """Matches that lie close are one group; its best message comes first, not its first one."""
+    await store.create_conversation("c")
+    for i in range(12):
+        await store.append("c", "user", f"message {i}")
+    snapshot = await SnapshotReader(store, HeuristicCounter()).load("c", None)
+    (group,) = message_groups(matches(7, 3, 5), snapshot.messages, around=1, limit=4)
+    blocks = retrieved_blocks([group], snapshot, shown={4})
+    assert [b.message_seqs[0] for b in blocks] == [7, 6, 8, 3, 2, 5]

@@ -15,9 +15,12 @@ from ctxeng.harness.results.database import table_rows
 from ctxeng.harness.results.run_folder import RunFolder
 from ctxeng.harness.scoring.outcome import is_right
 from ctxeng.harness.sessions.io import atomic_file
+from ctxeng.harness.stats.counts import SessionCounts
+from ctxeng.harness.stats.interval import share_interval
 
 BM25 = "bm25"
 Cell = Mapping[str, Any]
+Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +30,8 @@ class ArmFigures:
     Args:
         in_context: the value is in the prompt. evidence: evidence messages raw in the prompt.
         answered: right answers of those decided; for unanswerable probes, right abstentions.
+        decided: probes behind ``answered``.
+        in_context_bounds, answered_bounds: 95 % intervals, sessions as units; None for one session.
     """
 
     arm: str
@@ -36,6 +41,9 @@ class ArmFigures:
     evidence: float | None
     answered: float | None
     context_tokens: float
+    decided: int = 0
+    in_context_bounds: Bounds | None = None
+    answered_bounds: Bounds | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +115,8 @@ def markdown(report: BenchmarkReport) -> str:
         f"Not asked: {excluded}.",
         "",
         _scaled(bench.scale),
+        "",
+        "In brackets 95 % intervals, sessions taken as independent; one session has none.",
         *_wide("Answerable questions", report.overall),
         *_crossed("In-context recall by category, %", report.by_category, "in_context"),
         *_crossed("Evidence recall by category, %", report.by_category, "evidence"),
@@ -150,30 +160,45 @@ def _figures(cells: Iterable[Cell], group_of: Callable[[Cell], str]) -> tuple[Ar
 
 
 def _row(arm: str, group: str, cells: Sequence[Cell]) -> ArmFigures:
+    shown = _counted(cells, lambda cell: cell["value_in_context"])
+    right = _counted(cells, lambda cell: is_right(cell["outcome"]))
+    held = [cell["evidence_in_context"] for cell in cells]
+    evidence = [share for share in held if share is not None]
     return ArmFigures(
         arm=arm,
         group=group,
         n=len(cells),
-        in_context=_mean(cell["value_in_context"] for cell in cells),
-        evidence=_mean(cell["evidence_in_context"] for cell in cells),
-        answered=_mean(is_right(cell["outcome"]) for cell in cells),
+        in_context=shown.share,
+        evidence=fmean(evidence) if evidence else None,
+        answered=right.share,
         context_tokens=fmean(cell["context_tokens"] or 0 for cell in cells),
+        decided=int(right.n),
+        in_context_bounds=_bounds(shown),
+        answered_bounds=_bounds(right),
     )
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
-    held = [float(value) for value in values if value is not None]
-    return fmean(held) if held else None
+def _counted(cells: Sequence[Cell], judged: Callable[[Cell], bool | None]) -> SessionCounts:
+    said = ((cell["session_id"], judged(cell)) for cell in cells)
+    return SessionCounts.of((name, float(value)) for name, value in said if value is not None)
+
+
+def _bounds(counts: SessionCounts) -> Bounds | None:
+    interval = share_interval(counts)
+    return None if interval is None else (interval.low, interval.high)
 
 
 def _wide(title: str, rows: Sequence[ArmFigures]) -> list[str]:
-    head = ["", f"## {title}", "", "| arm | n | in context | evidence | answers | tokens |"]
     return [
-        *head,
-        "|---|---|---|---|---|---|",
+        "",
+        f"## {title}",
+        "",
+        "| arm | n | in context, % | evidence, % | tokens | answers, % | decided |",
+        "|---|---:|---:|---:|---:|---:|---:|",
         *(
-            f"| {row.arm} | {row.n} | {_percent(row.in_context)} | {_percent(row.evidence)} "
-            f"| {_percent(row.answered)} | {row.context_tokens:,.0f} |"
+            f"| {row.arm} | {row.n} | {_bounded(row.in_context, row.in_context_bounds)} "
+            f"| {_percent(row.evidence)} | {row.context_tokens:,.0f} "
+            f"| {_bounded(row.answered, row.answered_bounds)} | {row.decided or '-'} |"
             for row in rows
         ),
     ]
@@ -197,6 +222,12 @@ def _crossed(title: str, rows: Sequence[ArmFigures], name: str) -> list[str]:
             for arm in dict.fromkeys(row.arm for row in rows)
         ),
     ]
+
+
+def _bounded(share: float | None, bounds: Bounds | None) -> str:
+    if bounds is None:
+        return _percent(share)
+    return f"{_percent(share)} ({_percent(bounds[0])}–{_percent(bounds[1])})"
 
 
 def _percent(share: float | None) -> str:

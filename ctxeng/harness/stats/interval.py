@@ -7,8 +7,8 @@ times the share of sessions in which only one outcome was seen, would give. The 
 trials then enters the exact Clopper-Pearson interval.
 
 Source: Korn & Graubard (1998), Survey Methodology 24:193-201, for the exact interval on an
-effective size; the floor is ours, from the simulation in ``benchmarks/coverage.py`` (coverage at
-least 93 % in every cell of 5-60 sessions, 4-40 probes, p 0.05-0.98, correlation 0-0.3).
+effective size; the floor is ours, from the simulation in ``benchmarks/validate_stats.py`` (coverage
+at least 93 % in every cell of 5-60 sessions, 4-40 probes, p 0.05-0.98, correlation 0-0.3).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from ctxeng.harness.reports.benchmark import _row
 
 
 def absent(outcome: str) -> dict[str, Any]:
-    return {"answerable": False, "outcome": outcome, "value_in_context": None,
+    return {"session_id": "s", "answerable": False, "outcome": outcome, "value_in_context": None,
             "evidence_in_context": None, "context_tokens": 10}  # fmt: skip
 
 

@@ -131,7 +131,7 @@ def test_the_worked_example_of_results_runs() -> None:
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert re.search(r"hybrid, interior: 91%, 95 % 81% to 97%", done.stdout), done.stdout
+    assert re.search(r"hybrid, interior: 95%, 95 % 84% to 99%", done.stdout), done.stdout
 
 
 def test_the_nightly_workflow_calls_commands_that_exist() -> None:

@@ -17,7 +17,7 @@ def test_an_error_of_a_task_is_raised_and_nobody_waits_for_the_others() -> None:
         run_ahead(_either, [(0,), (1,)], processes=2, on_poll=list, stop=threading.Event())
     workers = multiprocessing.active_children()
     for worker in workers:
-        worker.join(10)
+        worker.join(100)
     assert not any(worker.is_alive() for worker in workers)
 
 

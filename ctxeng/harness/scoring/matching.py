@@ -34,15 +34,15 @@ _ENDING = " .。!！…、,"
 _HASH = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{12,64}")
 _HASH_PREFIX = 7  # as long as git shortens a commit to, and no shorter
 _SHORTENED = re.compile(
-    rf"(?<!{_NAME})(?<!{_NAME}-)[0-9a-f]{{{_HASH_PREFIX},63}}(?!{_NAME}|-{_NAME})"
+    rf"(?<!{_NAME})(?<!{_NAME}-)(?=\d*[a-f])[0-9a-f]{{{_HASH_PREFIX},63}}(?!{_NAME}|-{_NAME})"
 )
-_HIRAGANA, _KATAKANA = re.compile("[ぁ-ゖー]{2,}"), re.compile("[ァ-ヺー]{2,}")
+_HIRAGANA, _KATAKANA = re.compile("[ぁ-ゖー]{3,}"), re.compile("[ァ-ヺー]{3,}")  # ナシ, なし: two
 _TO_HIRAGANA = {k: k - 0x60 for k in range(ord("ァ"), ord("ヶ") + 1)}
 _TO_KATAKANA = {k - 0x60: k for k in _TO_HIRAGANA}
 _AROUND_KATAKANA = r"(?<![ァ-ヺー一-龥々])", r"(?![ァ-ヺー一-龥々])"
 _AROUND_HIRAGANA = (
     r"(?<![ぁ-ゖァ-ヺー一-龥々])",
-    r"(?=[がはをにのともで]|です|でし|じゃ|など|より|から|まで|だけ|しか|って|[^ぁ-ゖァ-ヺー一-龥々]|$)",
+    r"(?=(?:[がはをにのともで]|です|でした|など|より|から|まで|だけ|しか)?(?:[^ぁ-ゖー]|$))",
 )
 
 

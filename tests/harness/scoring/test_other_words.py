@@ -78,11 +78,11 @@ RIGHT = [
     ("number", "3분의 1", "1/3", "비율은?"),
     ("number", "1/3", "삼분의 일", "비율은?"),
     ("number", "30%", "3할", "비율은?"),
-    ("other", "えび", "エビです", "何が嫌い?"),
-    ("other", "エビ", "えびが苦手です", "何が苦手?"),
-    ("preference", "えび", "エビ", "何?"),
+    ("other", "りんご", "リンゴです", "何が嫌い?"),
+    ("other", "リンゴ", "りんごが苦手です", "何が苦手?"),
+    ("preference", "りんご", "リンゴ", "何?"),
     ("other", "りんご", "リンゴ", "何?"),
-    ("other", "パン", "ぱん", "何?"),
+    ("other", "ラーメン", "らーめん", "何?"),
     ("identifier", "cb20418a9d3f5577e1f0b2c4d6a8901234567890", "cb20418", "Which commit?"),
     (
         "identifier",
@@ -136,6 +136,9 @@ WRONG = [
     ("number", "1시간", "한 시간 반", "얼마나?"),
     ("number", "1/3", "3분의 2", "비율은?"),
     ("other", "エビ", "エビデンス", "何?"),
+    ("number", "40%", "4割り当て", "何割?"),
+    ("number", "30%", "第3割当", "何割?"),
+    ("identifier", "1234567890123e", "1234567", "Which commit?"),
     ("other", "えび", "エビデンスです", "何?"),
     ("other", "エビ", "さえび", "何?"),
     ("other", "パン", "フライパン", "何?"),
@@ -187,7 +190,7 @@ def said(kind: str, expect: str, answer: str, question: str) -> str:
 def test_the_same_value_in_other_words_passes(
     kind: str, expect: str, answer: str, question: str
 ) -> None:
-    """An hour and a half is 90 minutes, 3割 is 30%, 下午三点一刻 is 15:15, エビ is えび."""
+    """An hour and a half is 90 minutes, 3割 is 30%, 下午三点一刻 is 15:15, リンゴ is りんご."""
     assert said(kind, expect, answer, question) == "pass"
 
 
@@ -205,6 +208,12 @@ def test_its_neighbour_does_not_pass(kind: str, expect: str, answer: str, questi
         ("cb20418a9d", "cb20418"),
         ("えび", "甘エビ"),
         ("パン", "フライパン"),
+        ("エビ", "えび"),
+        ("ナシ", "なしです"),
+        ("ネコ", "ねこじゃらしです"),
+        ("タイ", "たいがいは肉"),
+        ("リンゴ", "りんごジャム"),
+        ("イチゴ", "いちごん"),
     ],
 )
 def test_what_may_be_the_value_is_the_judges(expect: str, answer: str) -> None:
@@ -239,6 +248,6 @@ def test_a_value_stands_in_a_prompt_in_other_words() -> None:
     """Presence is by the same matchers, and asks for a share where one is expected."""
     assert values_present([["90 minutes"]], ["it takes an hour and a half"])
     assert values_present([["30%"]], ["予算の3割です"])
-    assert values_present([["えび"]], ["エビが嫌い"])
+    assert values_present([["りんご"]], ["リンゴが嫌い"])
     assert not values_present([["1/2"]], ["0.5"])
     assert not values_present([["3%"]], ["予算の3割です"])

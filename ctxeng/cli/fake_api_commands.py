@@ -38,7 +38,6 @@ def fake_api(
     counts = api.counts
     typer.echo(
         f"{numbered(counts.messages, 'message')}, {numbered(counts.batches, 'batch', 'batches')} "
-        "of "
-        f"{numbered(counts.items, 'item')}, "
-        f"{counts.refused} refused, {api.faults.made.total()} faults"
+        f"of {numbered(counts.items, 'item')}, {counts.refused} refused, "
+        f"{api.faults.made.total()} faults"
     )

@@ -11,7 +11,7 @@ import typer
 
 from ctxeng.cli.app import app, workspace
 from ctxeng.cli.running import run_async
-from ctxeng.core.text import printable
+from ctxeng.core.text import numbered, printable
 
 if TYPE_CHECKING:
     from ctxeng.harness.experiments.prepared import RunOptions
@@ -50,7 +50,7 @@ def run(
     ] = False,
 ) -> None:
     """Run an experiment: replay, ask, score, write the tables and the report."""
-    from ctxeng.core.errors import InputError
+    from ctxeng.core.errors import CallMissing, InputError
     from ctxeng.harness.experiments.launch import run_prepared
     from ctxeng.harness.experiments.prepared import RunOptions, prepare
     from ctxeng.harness.reports.progress import progress_bar
@@ -76,6 +76,13 @@ def run(
     with progress_bar(enabled=is_shown, with_money=True) as advance:
         finished = run_async(run_prepared(prepared, options, progress=advance))
     _report(finished, as_json=as_json)
+    lacking = finished.manifest()["counts"]["outcomes"].get("error", 0)
+    if cache == "replay-only" and lacking:
+        raise CallMissing(
+            f"ledger must hold every call, {numbered(lacking, 'cell')} of {finished.run_id} "
+            f"{'lacks' if lacking == 1 else 'lack'} one. "
+            "Merge the ledger that has them, or run without --cache replay-only."
+        )
 
 
 @app.command()

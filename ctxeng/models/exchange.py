@@ -22,6 +22,7 @@ from ctxeng.models.schema import first_fault
 if TYPE_CHECKING:
     from anthropic.types import Message
 
+MOST_TOKENS = 10**9  # of one call: more is no count
 USELESS = (ModelRefused, EmptyAnswer, MalformedTool)  # worth asking again
 
 
@@ -59,14 +60,35 @@ def message_of(request: ModelRequest, answer: object) -> Message:
     readable = (
         isinstance(answer, Message)
         and isinstance(answer.content, list)
-        and all(isinstance(getattr(block, "type", None), str) for block in answer.content)
+        and all(map(_is_block, answer.content))
         and isinstance(answer.model, str)
-        and isinstance(getattr(answer.usage, "input_tokens", None), int)
-        and isinstance(getattr(answer.usage, "output_tokens", None), int)
+        and all(map(_is_count, _counts(answer)))
     )
     if not readable:
         raise unreadable(request)
     return cast("Message", answer)
+
+
+def _is_block(block: object) -> bool:
+    kind = getattr(block, "type", None)
+    return isinstance(kind, str) and (
+        kind != "text" or isinstance(getattr(block, "text", None), str | None)
+    )
+
+
+def _counts(message: Message) -> tuple[object, ...]:
+    """Return what stands where tokens are billed; what caching may leave out counts as 0."""
+    usage = message.usage
+    cached = ("cache_read_input_tokens", "cache_creation_input_tokens")
+    return (
+        getattr(usage, "input_tokens", None),
+        getattr(usage, "output_tokens", None),
+        *(getattr(usage, name, None) or 0 for name in cached),
+    )
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and 0 <= value <= MOST_TOKENS
 
 
 def unreadable(request: ModelRequest) -> ModelUnavailable:

@@ -234,7 +234,10 @@ class Conversations(Connected):
         await self.forget_calls()
 
     async def discard_conversation(self, conversation_id: str) -> None:
-        """Remove a replay's conversation: nobody's words, so nothing of them is put on record."""
+        """Remove a replay's conversation: nobody's words, so nothing of them is put on record.
+
+        For a store that queues no jobs.
+        """
         async with self._connection() as connection:
             await connection.execute(
                 "DELETE FROM conversations WHERE conversation_id = %s", (conversation_id,)

@@ -60,8 +60,10 @@ def test_a_second_run_gives_the_same_cells_and_makes_no_call(
 def test_replay_only_needs_every_call_in_the_ledger(
     small: tuple[Workspace, Outcome], workspace: Workspace
 ) -> None:
-    """Without a ledger replay-only gives errors, not misses; with one it equals the run."""
+    """Without a ledger replay-only gives errors, not misses, and fails; with one it equals the run."""
     empty = workspace.call(*ALONE, "--cache", "replay-only")
+    assert empty.code == 2
+    assert "ledger must hold every call" in empty.err
     assert empty.json["outcomes"] == {"error": empty.json["cells"]}
     home, full = small
     again = home.call(*ALONE, "--cache", "replay-only")

@@ -397,6 +397,13 @@ async def test_a_number_beyond_64_bits_and_half_an_emoji_survive_as_json(
         message({"type": "text", "text": "x"}, model=None),
         message({"type": "text", "text": "x"}, usage={"input_tokens": None}),  # type: ignore[dict-item]
         raw(answer("x").body.replace(b'"usage"', b'"usages"')),
+        message({"type": "text", "text": 5}),
+        message({"type": "text", "text": "x"}, usage={"input_tokens": 2**62, "output_tokens": 1}),
+        message({"type": "text", "text": "x"}, usage={"input_tokens": -1, "output_tokens": 1}),
+        message(
+            {"type": "text", "text": "x"},
+            usage={"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": -9},
+        ),
     ],
     ids=[
         "a page",
@@ -413,6 +420,10 @@ async def test_a_number_beyond_64_bits_and_half_an_emoji_survive_as_json(
         "no model",
         "no tokens",
         "no usage",
+        "text is a number",
+        "more tokens than can be",
+        "fewer tokens than none",
+        "fewer cached than none",
     ],
 )
 async def test_a_success_that_is_no_message_is_unavailable_and_never_a_crash(

@@ -106,8 +106,7 @@ def _overlap(evidence: Evidence, overlap: int, article: str) -> Claim | None:
         article=article,
         here=f"{signed(given)} of what is read, {signed(whole)} with the instructions",
         remark=f"Mean of {numbered(len(wide), 'call')} against {len(base)}; the first episode of "
-        "a session has "
-        "nothing to overlap.",
+        "a session has nothing to overlap.",
     )
 
 

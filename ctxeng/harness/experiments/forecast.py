@@ -161,8 +161,7 @@ def _notes(roles: Iterable[RoleForecast], *, certain: int, at_most: int) -> Iter
     if written:
         yield (
             f"{numbered(written, 'summary or memory is', 'summaries and memories are')} not in the "
-            "ledger yet: they, and the prompts "
-            "that read them, are sized by their target lengths."
+            "ledger yet: they, and the prompts that read them, are sized by their target lengths."
         )
     if at_most > certain:
         yield (

@@ -105,10 +105,7 @@ def source_hash(folder: str = ".") -> str:
     root = Path(ctxeng.__file__).parent / folder
     for file in sorted(root.rglob("*")):
         inside = file.relative_to(root)
-        if (
-            file.suffix in (".py", ".md", ".sql", ".json", ".toml")
-            and inside.parts[0] != "_workspace"
-        ):
+        if file.suffix in SOURCES and inside.parts[0] != "_workspace":
             digest.update(str(inside).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -110,8 +110,7 @@ def markdown(report: BenchmarkReport) -> str:
         f"# {bench.name}",
         "",
         f"Run {report.run_id}; {numbered(bench.budget_tokens, 'token')} for every arm but the "
-        "controls; "
-        f"`{BM25}` takes the best messages that fit, its tokens are theirs alone. "
+        f"controls; `{BM25}` takes the best messages that fit, its tokens are theirs alone. "
         f"Not asked: {excluded}.",
         "",
         _scaled(bench.scale),

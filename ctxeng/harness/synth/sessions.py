@@ -69,8 +69,8 @@ class SynthPlan:
             most = min(MAX_FACTS, self.messages // 6)
             raise DatasetError(
                 f"facts must be 1 to {most} for {numbered(self.messages, 'message')}, got "
-                f"{self.facts}. "
-                "Each takes up to three exchanges: ask for fewer, or for longer sessions."
+                f"{self.facts}. Each takes up to three exchanges: ask for fewer, or for longer "
+                "sessions."
             )
         if any(not 0 <= share <= 1 for share in self.at) or len(self.at) > self.facts:
             raise DatasetError(f"at must hold at most {self.facts} shares 0..1, got {self.at}.")

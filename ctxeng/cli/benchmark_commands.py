@@ -33,7 +33,11 @@ def benchmark(
     max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before more USD.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
-    """Import a benchmark, run all built-in arms, report by its categories and by position."""
+    """Import a benchmark, run all built-in arms, report by its categories and by position.
+
+    The arms and plain BM25 share a budget of a quarter of the median session; in short sessions,
+    two messages and a note.
+    """
     from ctxeng.harness.experiments.benchmark import lay_out_benchmark
     from ctxeng.harness.experiments.bm25 import bm25_rows
     from ctxeng.harness.experiments.launch import run_prepared

@@ -44,7 +44,10 @@ def compare(
     reports: Reports = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
-    """Compare two runs, or two arms, probe by probe: verdicts by position with intervals."""
+    """Compare two runs, or two arms, probe by probe: verdicts by position with intervals.
+
+    A and B are runs (a folder, an id, its beginning, `latest`) or RUN:ARM.
+    """
     from ctxeng.core.errors import InputError
     from ctxeng.harness.reports import comparing, comparison_table
 
@@ -86,7 +89,11 @@ def gate(
     history: HistoryFolder = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
-    """Check that recall is not worse by more than a margin; 1 regression, 3 not enough data."""
+    """Check that recall is not worse by more than a margin; 1 regression, 3 not enough data.
+
+    What decides stands in the experiment's [gate] section (docs/statistics.md); --arm and --margin
+    take its place.
+    """
     from ctxeng.harness.reports import comparison_table
     from ctxeng.harness.reports.nightly import against as compared_with
     from ctxeng.harness.results.history import last_comparable, night_of, read_history
@@ -164,7 +171,11 @@ def sweep(
     reports: Reports = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
-    """Show which arms no other beats in recall, tokens and money, and which cannot be separated."""
+    """Show which arms no other beats in recall, tokens and money, and which cannot be separated.
+
+    With --markdown it writes a page of results, with --economics also money and cache along the
+    sessions.
+    """
     from ctxeng.core.errors import InputError
     from ctxeng.harness.reports import comparison_table
     from ctxeng.harness.reports.sweep import sweep_of

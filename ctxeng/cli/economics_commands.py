@@ -83,7 +83,10 @@ def advise(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
-    """Say whether compaction would help on sessions: lengths, tokens, money, where it pays."""
+    """Say whether compaction would help on sessions: lengths, tokens, money, where it pays.
+
+    The first line answers: no, yes, or for the long ones.
+    """
     from dataclasses import replace
 
     from ctxeng.harness.experiments.advice import advise as advice_on

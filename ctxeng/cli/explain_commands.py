@@ -26,7 +26,10 @@ def explain(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line for every arm.")] = False,
 ) -> None:
-    """Show where a fact was lost: statement, summaries, search, cuts, prompt, answer, verdict."""
+    """Show where a fact was lost: statement, summaries, search, cuts, prompt, answer, verdict.
+
+    RUN is a folder, an id, its beginning, or `latest`; PROBE an id of a probe.
+    """
     from ctxeng.harness.attribution.select import select_paths
     from ctxeng.harness.reports import explain as shown
     from ctxeng.harness.results.run_folder import open_run

@@ -21,7 +21,11 @@ def fake_api(
     seed: Annotated[int, typer.Option(help="Decides which requests fail.")] = 0,
     latency: Annotated[float, typer.Option(min=0, help="Seconds a message takes.")] = 0.0,
 ) -> None:
-    """Serve a strict imitation of the Messages API; the offline model answers."""
+    """Serve a strict imitation of the Messages API; the offline model answers.
+
+    Messages, streaming, token counts, batches, models, and a prompt cache with honest usage. It
+    prints what to set so that the API's client finds it.
+    """
     from ctxeng.fakeapi import FakeApi, FaultPlan, serve
 
     plan = FaultPlan(rate=fault_rate, seed=seed, hang_seconds=HANG_SECONDS)

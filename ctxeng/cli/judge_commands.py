@@ -34,7 +34,12 @@ def calibrate(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line a judge.")] = False,
 ) -> None:
-    """Print precision, recall and kappa of the literal scorer and of every recorded judge."""
+    """Print precision, recall and kappa of the literal scorer and of every recorded judge.
+
+    A line of LABELS has `answer`, `expect` (as for `score`) and `human`: right, wrong, or
+    unclear, which is left out. Optional: `question`, `kind`, `forbid`, and `judges`, an object
+    of right, wrong or undecided by name. Figures that the labels cannot carry are not defined.
+    """
     import numpy as np
 
     from ctxeng.harness.scoring.labels import read_labels

@@ -93,7 +93,10 @@ def merge(
     files: Annotated[list[Path], typer.Argument(help="Ledger files to add.")],
     ledger: LedgerFile = None,
 ) -> None:
-    """Add the answered calls of other ledgers, as exported on another machine."""
+    """Add the answered calls of other ledgers, as exported on another machine.
+
+    After that `run --cache replay-only` needs no network.
+    """
     from ctxeng.models.upkeep import merge as merged
 
     typer.echo(f"{numbered(merged(_file(ledger), files), 'call')} added")

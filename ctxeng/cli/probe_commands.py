@@ -52,7 +52,10 @@ def lint(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line a finding.")] = False,
 ) -> None:
-    """Check probes against their sessions; exit code 1 when something is found."""
+    """Check probes against their sessions; exit code 1 when something is found.
+
+    Each finding names file, line, probe, rule, evidence and remedy.
+    """
     from ctxeng.harness.probes.io import check_against, probe_lines, read_probes, write_probes
     from ctxeng.harness.scoring.lint import lint as findings_of
     from ctxeng.harness.scoring.lint import placed
@@ -107,7 +110,10 @@ def review(
     file: Annotated[Path, typer.Argument(help="Probe file with drafts; written after each key.")],
     sessions: SessionsOption,
 ) -> None:
-    """Show each draft with its evidence in its surroundings; one key accepts, edits or rejects."""
+    """Show each draft with its evidence in its surroundings; one key accepts, edits or rejects.
+
+    Accepted probes are frozen: a run refuses one that was changed afterwards.
+    """
     from ctxeng.cli.reviewing import check_terminal, review_file
     from ctxeng.harness.sessions.io import load_dataset
 

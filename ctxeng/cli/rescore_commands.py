@@ -55,7 +55,10 @@ def rejudge(
     reports: ReportsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge a run's stored answers anew, into a new run folder beside it."""
+    """Judge a run's stored answers anew, into a new run folder beside it.
+
+    With --artifact-judge a model also looks whether a summary states a lost fact in other words.
+    """
     from ctxeng.harness.experiments.rescore import JudgeOptions, rejudge_run
     from ctxeng.harness.results.run_folder import open_run
 

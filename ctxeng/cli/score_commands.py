@@ -28,7 +28,11 @@ def score(
     forbid: Annotated[list[str] | None, typer.Option(help="A stale or opposite value.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
-    """Say pass, fail or ambiguous, and which rule decided; no model is asked."""
+    """Say pass, fail or ambiguous, and which rule decided; no model is asked.
+
+    A line of FILE.jsonl has `answer` and `expect` (`null` or `[]` for what was never stated)
+    and may have `id`, `question`, `kind` and `forbid`; each gets one JSON line.
+    """
     if file is not None:
         for number, line in enumerate(_lines(file), start=1):
             if line.strip():

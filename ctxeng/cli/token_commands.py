@@ -27,7 +27,10 @@ def tokens(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line a row.")] = False,
 ) -> None:
-    """Each token counter's error on the messages of datasets, by language."""
+    """Each token counter's error on the messages of datasets, by language.
+
+    Errors have 95 % intervals; provider:MODEL is the API's own count.
+    """
     from ctxeng.harness.reports.counting import errors_by_language, print_errors, write_errors
     from ctxeng.harness.sessions.io import load_dataset
     from ctxeng.models.counting import open_any_counter

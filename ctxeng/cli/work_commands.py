@@ -49,7 +49,9 @@ def worker(
 ) -> None:
     """Count, embed, compact and distil what was appended; run as many workers as you like.
 
-    With --once the exit code is 1 where jobs failed or wait to be tried again.
+    What a killed worker held is taken over. An outage of the model, or a key that is refused, is
+    waited out for a day. With --once the exit code is 1 where jobs failed or wait to be tried
+    again.
     """
     from ctxeng.cli.production import Production
     from ctxeng.store.worker import WorkerOptions
@@ -109,7 +111,10 @@ def status(
     ] = 0.05,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
-    """Print the backlog and how often compaction was late; exit code 1 when too often."""
+    """Print the backlog and how often compaction was late; exit code 1 when too often.
+
+    `again`: jobs that wait after a failure; `failed`: given up and not done since.
+    """
     check_bounds("--hours", hours, most=MOST_HOURS)
     check_bounds("--max-skip-rate", max_skip_rate, most=1)
     report = run_async(_status(workspace(), hours))

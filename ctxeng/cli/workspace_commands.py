@@ -58,7 +58,11 @@ def import_(
         bool, typer.Option("--json", help="Print one JSON line at the end.")
     ] = False,
 ) -> None:
-    """Import recorded sessions (and probes, where the source has questions) as a dataset folder."""
+    """Import recorded sessions (and probes, where the source has questions) as a dataset folder.
+
+    A format that is not named is told from the content. What was read, imported, merged and
+    skipped, and why, is printed and stored in the dataset's card.
+    """
     from ctxeng.cli.privacy_commands import counted, open_redactor
     from ctxeng.harness.importers.run import import_paths
     from ctxeng.harness.privacy.dataset import redact_dataset

@@ -85,6 +85,7 @@ def coverage_of(
     sizes = [[count(message.text) for message in session.messages] for session in sessions]
     flat = [size for session in sizes for size in session]
     is_tool = [_is_tool(message) for message in messages]
+    of_tools = [size for size, tool in zip(flat, is_tool, strict=True) if tool]
     asked = [probe for probe in probes if probe.status != "draft"]
     last = {session.session_id: len(session.messages) - 1 for session in sessions}
     depths = (depth(p, last[p.session_id] if p.ask_at_seq is None else p.ask_at_seq) for p in asked)
@@ -96,10 +97,7 @@ def coverage_of(
         roles=_counted(message.role for message in messages),
         languages=_counted(session.language for session in sessions),
         tool_messages_share=sum(is_tool) / len(messages),
-        tool_tokens_share=_share(
-            sum(n for n, tool in zip(flat, is_tool, strict=True) if tool), sum(flat)
-        )
-        or 0.0,
+        tool_tokens_share=_share(sum(of_tools), sum(flat)) or 0.0,
         code_share=_code_share(messages),
         session_messages=spread([len(session.messages) for session in sessions]),
         session_tokens=spread([sum(session) for session in sizes]),

@@ -213,42 +213,55 @@ async def _unit(
     if makes_frame:
         made = await _frame_rows(plan, session, played, prompts, store=store)
         frame.set_result(_frame(made))
-    shared = await frame
-    measured = [measure(played, built) for built in prompts]
-    async with asyncio.TaskGroup() as group:
-        asked = [
-            group.create_task(
-                _cells(
-                    plan,
-                    arm,
-                    played,
-                    one,
-                    shared,
-                    clients.readers,
-                    replicates=(replicate, reader_replicate),
-                )
-            )
-            for one in measured
-            for reader_replicate in range(plan.replicates.reader)
-        ]
-    cells = [row for task in asked for row in task.result()]
+    cells = await _asked(plan, arm, played, prompts, await frame, clients.readers, replicate)
     await store.discard_conversation(played.conversation_id)
-    about = {"arm": arm.name, "session_id": session.session_id}
-    return made | {
-        "cells": [about | {"is_control": arm.is_control} | row for row in cells],
-        "contexts": [
-            about
-            | {"replicate": replicate}
-            | table_rows.context_row(built.context, built.probe, build_seconds=built.build_seconds)
-            for built in prompts
-        ],
-        "artifacts": [
-            about | {"replicate": replicate} | row
-            for row in table_rows.artifact_rows(played.artifacts)
-        ],
-        "inputs": [about | {"replicate": replicate} | dict(row) for row in played.inputs],
-        "calls": [about | row for row in clients.rows()],
-        "failures": [about | dict(row) for row in played.failures],
+    return made | _unit_rows(arm, session, played, prompts, cells, clients.rows(), replicate)
+
+
+async def _asked(
+    plan: ReplayPlan,
+    arm: Arm,
+    played: Played,
+    prompts: Sequence[Built],
+    frame: Frame,
+    readers: Readers,
+    replicate: int,
+) -> list[dict[str, Any]]:
+    """Ask every prompt at once, as often as readers are replicated; return the cells in order."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(
+                _cells(plan, arm, played, one, frame, readers, replicates=(replicate, reader))
+            )
+            for one in [measure(played, built) for built in prompts]
+            for reader in range(plan.replicates.reader)
+        ]
+    return [row for task in tasks for row in task.result()]
+
+
+def _unit_rows(
+    arm: Arm,
+    session: Session,
+    played: Played,
+    prompts: Sequence[Built],
+    cells: Sequence[Mapping[str, Any]],
+    calls: Sequence[Mapping[str, Any]],
+    replicate: int,
+) -> Rows:
+    """Return the rows of every table that one unit fills."""
+    unit = {"arm": arm.name, "session_id": session.session_id}
+    written = unit | {"replicate": replicate}
+    contexts = [
+        table_rows.context_row(built.context, built.probe, build_seconds=built.build_seconds)
+        for built in prompts
+    ]
+    return {
+        "cells": [unit | {"is_control": arm.is_control} | dict(row) for row in cells],
+        "contexts": [written | row for row in contexts],
+        "artifacts": [written | row for row in table_rows.artifact_rows(played.artifacts)],
+        "inputs": [written | dict(row) for row in played.inputs],
+        "calls": [unit | dict(row) for row in calls],
+        "failures": [unit | dict(row) for row in played.failures],
     }
 
 

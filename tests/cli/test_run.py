@@ -65,6 +65,7 @@ def test_replay_only_needs_every_call_in_the_ledger(
     assert empty.code == 2
     assert "ledger must hold every call" in empty.err
     assert empty.json["outcomes"] == {"error": empty.json["cells"]}
+    assert empty.json["calls_made"] == 0
     home, full = small
     again = home.call(*ALONE, "--cache", "replay-only")
     assert cells(again.json["path"]) == cells(full.json["path"])

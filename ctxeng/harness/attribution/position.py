@@ -60,12 +60,15 @@ def position(
 def bucket_of(
     span: Span, context: Context, visible: Sequence[Artifact], seams: Sequence[int]
 ) -> Bucket:
-    """Return one span's bucket, tested in the order recent, edge, gap, boundary, interior."""
+    """Return one span's bucket, tested in the order recent, edge, gap, boundary, interior.
+
+    A message that was cut short stands partly in the prompt, so that its span is ``edge``.
+    """
+    whole = _whole_seqs(context)
     raw = _seqs(context, "recent", "tail")
-    inside = [seq in raw for seq in span.seqs]
-    if all(inside):
+    if all(seq in whole for seq in span.seqs):
         return "recent"
-    if any(inside):
+    if any(seq in raw for seq in span.seqs):
         return "edge"
     if not all(any(a.covers(seq) for a in visible) for seq in span.seqs):
         return "gap"
@@ -92,6 +95,11 @@ def seams_of(artifacts: Sequence[Artifact]) -> tuple[int, ...]:
 
 def _seqs(context: Context, *kinds: str) -> set[int]:
     return {seq for b in context.blocks if b.kind in kinds for seq in b.message_seqs}
+
+
+def _whole_seqs(context: Context) -> set[int]:
+    raw = (b for b in context.blocks if b.kind in ("recent", "tail") and not b.shortened)
+    return {seq for block in raw for seq in block.message_seqs}
 
 
 def _distilled(seq: int, visible: Sequence[Artifact]) -> bool:

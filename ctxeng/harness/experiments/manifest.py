@@ -14,6 +14,7 @@ from ctxeng.harness.experiments.inputs import Inputs
 from ctxeng.harness.experiments.prepared import Prepared, probes_hash, source_hash
 from ctxeng.harness.experiments.schema import ExperimentFile
 from ctxeng.harness.replay.plan import ReplayPlan
+from ctxeng.harness.replay.recording import was_sent
 from ctxeng.harness.replay.runner import Rows
 from ctxeng.harness.sessions.io import content_hash
 from ctxeng.models import OFFLINE
@@ -61,7 +62,7 @@ def _counts(inputs: Inputs, rows: Rows) -> dict[str, Any]:
         "probes": inputs.probe_count,
         "cells": len(cells),
         "calls": len(calls),
-        "calls_made": sum(1 for call in calls if not call.get("from_ledger")),
+        "calls_made": sum(map(was_sent, calls)),
         "outcomes": dict(sorted(Counter(cell["outcome"] for cell in cells).items())),
         "compaction_failures": len(rows.get("failures", [])),
     }

@@ -16,7 +16,7 @@ from ctxeng.harness.experiments.prompts import Prompt, judge_prompt
 from ctxeng.harness.replay.asking import READER_PROMPT_ID
 from ctxeng.harness.replay.paraphrasing import paraphrase_rows
 from ctxeng.harness.replay.plan import Readers
-from ctxeng.harness.replay.recording import RecordingClient
+from ctxeng.harness.replay.recording import RecordingClient, was_sent
 from ctxeng.harness.replay.rescoring import Rescored, rescored
 from ctxeng.harness.replay.verdicts import only_extracts
 from ctxeng.harness.results.run_folder import RunFolder, check_writable, write_run
@@ -145,7 +145,7 @@ def _written(
         "counts": {
             **old["counts"],
             "calls": len(tables["calls"]),
-            "calls_made": sum(not call.get("from_ledger") for call in tables["calls"]),
+            "calls_made": sum(map(was_sent, tables["calls"])),
             "outcomes": dict(sorted(Counter(cell["outcome"] for cell in found.cells).items())),
         },
         "hashes": {

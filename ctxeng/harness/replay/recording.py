@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ctxeng.core.calls import ModelClient, ModelRequest, ModelResponse, Usage
-from ctxeng.core.errors import ModelError
+from ctxeng.core.errors import CallMissing, LimitReached, ModelError
 from ctxeng.core.messages import Message
 from ctxeng.core.protocols import (
     Distillation,
@@ -18,6 +18,13 @@ from ctxeng.core.protocols import (
     SummaryTask,
 )
 from ctxeng.harness.replay.rows import packed, ranges_of
+
+_UNSENT = tuple(f"{error.__name__}:" for error in (CallMissing, LimitReached))
+
+
+def was_sent(call: Mapping[str, Any]) -> bool:
+    """Return whether a row of the calls table left the machine: neither known nor held back."""
+    return not call.get("from_ledger") and not str(call.get("error") or "").startswith(_UNSENT)
 
 
 class RecordingClient:

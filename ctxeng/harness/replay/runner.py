@@ -19,7 +19,7 @@ from ctxeng.harness.replay.asking import Asked, Failed, ask
 from ctxeng.harness.replay.cells import Geometry, Measured, cell_row, measure, shown_history
 from ctxeng.harness.replay.partial import PartialRun
 from ctxeng.harness.replay.plan import Arm, Readers, ReplayPlan
-from ctxeng.harness.replay.recording import RecordingClient
+from ctxeng.harness.replay.recording import RecordingClient, was_sent
 from ctxeng.harness.replay.unit import Built, Played, build, play
 from ctxeng.harness.replay.verdicts import audited, score
 from ctxeng.harness.results.tables import TABLES
@@ -112,12 +112,12 @@ async def replay(plan: ReplayPlan, *, store: Store, progress: Progress | None = 
 
 
 def spent_with(cost_usd: float | None, calls: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the money with that for calls that were made, not answered by the ledger.
+    """Return the money with that for calls that were sent.
 
     None from the first call on whose price is unknown.
     """
     for call in calls:
-        if not call.get("from_ledger"):
+        if was_sent(call):
             price = call.get("cost_usd")
             cost_usd = None if cost_usd is None or price is None else cost_usd + float(price)
     return cost_usd

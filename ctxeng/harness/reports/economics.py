@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -269,17 +271,31 @@ def _rich_table(grid: Grid) -> Table:
     table = Table(
         title=grid.title, title_justify="left", width=WIDTH, box=None, padding=(0, 1, 0, 0)
     )
-    longest = max((len(row[0]) for row in grid.rows), default=0)
-    for place, name in enumerate(grid.header):
+    for place, (name, width) in enumerate(zip(grid.header, _widths(grid), strict=True)):
         table.add_column(
-            Text(name),
+            Text("\n".join(wrap(name, width)) if name else ""),
             justify="right" if place else "left",
             overflow="fold",
-            min_width=None if place else min(longest, LONGEST_NAME),
+            no_wrap=bool(place),
+            min_width=None if place else width,
         )
     for row in grid.rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     return table
+
+
+def _widths(grid: Grid) -> list[int]:
+    """Return what each column needs so that no number breaks: headings break between words.
+
+    The first column, of names, folds beyond ``LONGEST_NAME``.
+    """
+    columns = list(zip(*grid.rows, strict=True)) or [()] * len(grid.header)
+    cells = [max(map(cell_len, column), default=0) for column in columns]
+    cells[0] = min(cells[0], LONGEST_NAME)
+    words = [max(map(cell_len, name.split()), default=1) for name in grid.header]
+    narrow = list(map(max, cells, words))
+    whole = list(map(max, narrow, map(cell_len, grid.header)))
+    return whole if sum(whole) + len(whole) <= WIDTH else narrow
 
 
 def _print_prose(grid: Grid, out: Console) -> None:

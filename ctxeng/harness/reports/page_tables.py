@@ -35,10 +35,10 @@ Upkeep = Mapping[str, Mapping[str, float | None]]
 def comparison_sentences(compared: Compared) -> list[str]:
     """Return which arms differ from the reference arm, which are alike, which cannot be told.
 
-    A difference is told where the test by session and the interval agree.
+    The verdicts decide, as everywhere; where they are shown, the interval may still reach 0.
     """
     reference = plain(compared.before.partition(":")[2])
-    shown = [c for c in worst_first(compared.comparisons) if _is_shown(c)]
+    shown = [c for c in worst_first(compared.comparisons) if c.verdict in ("better", "worse")]
     said = []
     if shown:
         listed = "; ".join(map(_difference, shown[:MAX_TOLD]))
@@ -272,11 +272,6 @@ def _share(row: RecallRow | None, *, asked: bool) -> str:
     if asked:
         return interval(row.recall, row.low, row.high)
     return interval(row.in_context, row.in_context_low, row.in_context_high)
-
-
-def _is_shown(c: Comparison) -> bool:
-    is_inside = c.low is None or c.high is None or c.low <= 0.0 <= c.high
-    return c.verdict in ("better", "worse") and not is_inside
 
 
 def _difference(c: Comparison) -> str:

@@ -6,6 +6,8 @@ episode 18-19 kept raw, and the recent window from 20 to 25.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -135,6 +137,15 @@ def test_a_message_brought_back_by_the_search_keeps_its_bucket_and_is_flagged() 
     found = position(probe((7, 8)), with_blocks(raw(8, "retrieved")), EPISODES, SEAMS)
     assert (found.bucket, found.retrieved) == ("interior", True)
     assert not position(probe((9, 9)), with_blocks(raw(8, "retrieved")), EPISODES, SEAMS).retrieved
+
+
+def test_a_recent_message_that_was_cut_short_is_at_the_edge() -> None:
+    """Only part of it stands in the prompt, whether or not that part holds the value."""
+    shown = [replace(b, shortened=25 in b.message_seqs) for b in PROMPT.blocks[:-1]]
+    prompt = context(*shown, as_of=25)
+    spans = ((25, 25), (24, 25), (23, 24))
+    found = [position(probe(span), prompt, EPISODES, SEAMS).bucket for span in spans]
+    assert found == ["edge", "edge", "recent"]
 
 
 def test_a_pinned_message_is_not_recent() -> None:

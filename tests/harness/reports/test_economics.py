@@ -109,6 +109,17 @@ def test_the_name_of_an_arm_stays_whole() -> None:
     assert "three_tier[overlap=0]" in shown(out)
 
 
+def test_no_number_is_broken_or_cut(tmp_path: Path) -> None:
+    """The advice's own widest columns: a share of sessions that lost its last digit was wrong."""
+    out = Console(width=100, file=io.StringIO())
+    row = ["episodes_memory", "12,345", "123,456", "1234.56", "moving 1h", "-123%", "1,234"]
+    header = ["strategy", "tokens in, median", "95 %", "$/1,000 turns", "caching",
+              "saved, uncached", "pays from turn", "in sessions"]  # fmt: skip
+    print_grids([Grid(title="t", header=header, rows=[[*row, "103 of 1,200"]])], out)
+    assert all(cell in shown(out) for cell in [*row, "103 of 1,200"])
+    assert all(len(line) <= 100 for line in shown(out).splitlines())
+
+
 def test_the_cache_of_a_finished_run_is_read_from_its_tables(tmp_path: Path) -> None:
     """Two probes of one session: the second reads the head, by the rules and by the bill."""
     contexts = [context(probe) | {"tokens": 1160} for probe in ("p1", "p2")]

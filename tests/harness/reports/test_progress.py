@@ -7,6 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
+from ctxeng.harness.replay.recording import was_sent
 from ctxeng.harness.replay.runner import spent_with
 from ctxeng.harness.reports.progress import bar, progress_bar
 
@@ -52,6 +53,9 @@ def test_money_so_far_counts_the_calls_that_were_made() -> None:
     assert spent_with(0.0, calls) == 1.75
     assert spent_with(1.0, []) == 1.0
     assert spent_with(0.0, [{"cost_usd": None, "from_ledger": True}]) == 0.0
+    unsent = [{"error": "CallMissing: ledger must hold it"}, {"error": "LimitReached: 5 USD"}]
+    assert spent_with(1.0, unsent) == 1.0
+    assert [was_sent(call) for call in [*calls, *unsent]] == [True, False, True, False, False]
     unknown = spent_with(0.0, [{"cost_usd": None, "from_ledger": False}])
     assert unknown is None
     assert spent_with(unknown, calls) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import orjson
 import pytest
 
 from ctxeng.core.errors import InputError
+from ctxeng.harness.reports.page_tables import comparison_sentences
 from ctxeng.harness.reports.results_page import (
     ResultsPage,
     findings,
@@ -60,6 +62,16 @@ def test_a_page_says_what_is_shown_and_what_cannot_be(page: ResultsPage) -> None
         ["all", "56", "43%"]
     ]
     assert "| episodes | 50 35–65 | 135 | 2.0000 | no better than roomy |" in parts
+
+
+def test_a_verdict_of_the_test_is_told_where_the_interval_reaches_zero(page: ResultsPage) -> None:
+    """Else a page said that an arm cannot be told apart above a table that calls it worse."""
+    assert page.compared is not None
+    (roomy, *_) = page.compared.comparisons
+    worse = replace(roomy, verdict="worse", difference=-0.08, low=-0.13, high=0.02)
+    said = comparison_sentences(replace(page.compared, comparisons=(worse,)))
+    assert len(said) == 1
+    assert said[0].startswith("Shown to differ from episodes, in points: roomy ")
 
 
 def test_facts_are_counted_by_the_rounds_they_went_through(page: ResultsPage) -> None:

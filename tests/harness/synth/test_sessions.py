@@ -18,8 +18,8 @@ from ctxeng.harness.sessions.io import load_dataset, write_session
 from ctxeng.harness.synth.sessions import SynthPlan, write_synthetic
 
 
-def made(out: Path, *, seed: int = 7, at: tuple[float, ...] = ()) -> Path:
-    write_synthetic(SynthPlan(sessions=3, messages=300, facts=45, seed=seed, at=at), out)
+def made(out: Path, *, seed: int = 7, at: tuple[float, ...] = (), sessions: int = 3) -> Path:
+    write_synthetic(SynthPlan(sessions=sessions, messages=300, facts=45, seed=seed, at=at), out)
     return out
 
 
@@ -42,6 +42,13 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     one, same = snapshot(made(tmp_path / "a" / "s")), snapshot(made(tmp_path / "b" / "s"))
     assert one == same
     assert one["probes.jsonl"] != snapshot(made(tmp_path / "c" / "s", seed=8))["probes.jsonl"]
+
+
+def test_a_second_plan_leaves_no_session_of_the_first(tmp_path: Path) -> None:
+    """Else sessions without probes would stand beside the ones the account tells of."""
+    made(tmp_path / "s")
+    made(tmp_path / "s", sessions=1)
+    assert snapshot(tmp_path / "s") == snapshot(made(tmp_path / "t" / "s", sessions=1))
 
 
 def test_every_shape_is_planted_and_an_update_forbids_the_old_value(tmp_path: Path) -> None:

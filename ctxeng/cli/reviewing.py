@@ -24,6 +24,7 @@ from ctxeng.harness.probes.io import (
 )
 from ctxeng.harness.probes.model import Probe
 from ctxeng.harness.scoring.lint import lint
+from ctxeng.harness.scoring.marks import marked
 
 SURROUNDING = 2  # messages shown before and after the evidence
 LONGEST = 400
@@ -101,14 +102,23 @@ def _show(probe: Probe, session: Session, place: str, faults: Sequence[str]) -> 
     for message in session.messages:
         if message.seq in near:
             mark = ">" if message.seq in inside else " "
-            text = printable(f"{message.name}: {message.text}".replace("\n", " "))
-            typer.echo(f"{mark} {message.seq:4} {text[:LONGEST]}")
+            text = (
+                _excerpt(message.text, probe) if message.seq in inside else message.text[:LONGEST]
+            )
+            line = printable(f"{message.name}: {text}".replace("\n", " "))
+            typer.echo(f"{mark} {message.seq:4} {line}")
     typer.echo(f"question: {printable(probe.question)}")
     typer.echo(f"expect:   {printable(_groups(probe))}")
     typer.echo(f"forbid:   {printable(' | '.join(probe.forbid) or '-')}")
     for fault in faults:
         typer.echo(f"lint:     {printable(fault)}")
     typer.echo(KEYS)
+
+
+def _excerpt(text: str, probe: Probe) -> str:
+    """Return a text around the first expected value, values between ⟦ ⟧."""
+    pieces = marked(text, probe.expect).excerpt(LONGEST).pieces()
+    return "".join(f"⟦{piece}⟧" if is_value else piece for piece, is_value in pieces)
 
 
 def _groups(probe: Probe) -> str:

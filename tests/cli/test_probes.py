@@ -90,9 +90,24 @@ def test_drafts_are_written_once_and_reviewed_by_one_key(
     first, second, third = read_probes(file)
     assert (first.status, bool(first.frozen)) == ("accepted", True)
     assert (second.status, second.frozen, third.status) == ("excluded", None, "draft")
-    assert ">    1 user: The deposit for the hall is $450" in shown
+    assert ">    1 user: The deposit for the hall is ⟦$450⟧" in shown
     assert "     0 user: Good morning" in shown
     assert "a accept, e edit, r reject" in shown
+
+
+def test_the_value_is_shown_however_far_into_a_message_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A draft can only be accepted by who has seen its evidence."""
+    text = "So it goes on and on. " * 100 + "The deposit is $450. " + "And on. " * 100
+    said = (Message(seq=0, role="user", content=text),)
+    write_session(Session(session_id="s", messages=said, language="en"), tmp_path / "s.jsonl")
+    write(tmp_path / "d.jsonl", {**PROBE, "evidence": [[0, 0]], "status": "draft"})
+    monkeypatch.setattr(typer, "getchar", lambda: "q")
+    review_file(tmp_path / "d.jsonl", load_dataset([tmp_path / "s.jsonl"]))
+    (line,) = [row for row in capsys.readouterr().out.splitlines() if row.startswith(">")]
+    assert "The deposit is ⟦$450⟧." in line
+    assert len(line) < 500
 
 
 def test_rejected_probes_are_not_linted(here: Workspace) -> None:

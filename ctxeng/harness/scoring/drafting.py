@@ -108,8 +108,12 @@ def draft_probes(session: Session, *, limit: int | None = None) -> list[Probe]:
 
 
 def cues_in(message: Message) -> Iterator[Cue]:
-    """Return the facts a message seems to state; each value of a sentence once."""
-    for sentence in _SENTENCES.split(cased(message.text)):
+    """Return the facts a message seems to state; each value of a sentence once.
+
+    What tools were called with and what they returned states nothing that anybody said.
+    """
+    said = "" if message.role == "tool" else message.content
+    for sentence in _SENTENCES.split(cased(said)):
         shown = sentence.strip()
         weight = len(shown) * (3 if is_spaceless(shown) else 1)
         if weight >= SHORTEST and len(shown) <= LONGEST:

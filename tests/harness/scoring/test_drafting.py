@@ -57,6 +57,16 @@ def test_a_quotation_begins_and_ends_with_whole_words(
     assert question in [draft.question for draft in draft_probes(session)]
 
 
+def test_what_tools_were_given_and_returned_is_not_drafted() -> None:
+    """A listing holds times and numbers that nobody will ever ask for."""
+    text = "drwxr-xr-x 15:13 total 4812 in /srv/app/build"
+    block = {"type": "tool_result", "tool_use_id": "t", "content": text}
+    returned = Message(seq=0, role="tool", content=text)
+    beside = Message(seq=0, role="user", content="Your ticket is OPS-4812.", blocks=(block,))
+    assert list(cues_in(returned)) == []
+    assert [cue.value for cue in cues_in(beside)] == ["OPS-4812"]
+
+
 def test_no_two_drafts_ask_the_same() -> None:
     """Letter case makes no other question."""
     said = (message("Order is CB-20418.", 0), message("order is MT-55891.", 1))

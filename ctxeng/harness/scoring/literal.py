@@ -273,7 +273,7 @@ def _not_met(
 
 def _plainly_missing(text: str, values: Sequence[Value], asked: Asked) -> str | None:
     """Return the rule by which none of a group's values is in an answer, None where one may be."""
-    said, may_count = content_words(text), near_misses.may_count(values, text)
+    said, may_count = content_words(text), _may_say(values, text)
     plainly: dict[str, Callable[[], bool]] = {
         "other_wording": lambda: (
             asked.kind == "wording" and near_misses.is_other_wording(values, said)
@@ -298,6 +298,10 @@ def _plainly_missing(text: str, values: Sequence[Value], asked: Asked) -> str | 
         return "no_overlap"
     much_else = near_misses.tells_of_more(values, said, content_words(asked.question))
     return "tells_of_other" if asked.extract and much_else else None
+
+
+def _may_say(values: Sequence[Value], text: str) -> bool:
+    return near_misses.may_count(values, text) or near_misses.may_amount(values, text)
 
 
 def _echoes(text: str, question: str, expect: Sequence[Sequence[str]]) -> bool:

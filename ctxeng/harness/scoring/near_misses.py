@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 
 from ctxeng.harness.scoring.matching import Value, find, in_hiragana, value_of
-from ctxeng.harness.scoring.quantities import quantities
+from ctxeng.harness.scoring.moments import moments
+from ctxeng.harness.scoring.quantities import only_quantity, quantities, same_quantity
 from ctxeng.harness.scoring.text import content_words, is_spaceless, normal, word_sizes
 
 SHORTEST_JOINED = 4
@@ -19,6 +20,10 @@ _ACCENT = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
 _CONTINENTAL = re.compile(
     r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d{1,2})?|\d+,\d{1,2})(?![\d]|[.,]\d)"
 )
+_ARTICLE = re.compile(r"\b(?:an?|una?) ([^\W\d_]+)")
+_TENTHS_LEFT = re.compile(r"[一二三四五六七八九\d]折")
+_MINUTES_BEFORE = re.compile("分前|분 ?전|差.{1,4}分")
+_HALF_DAY = 12 * 60
 PARAPHRASE_WORDS = 4
 WORDS_FOR_A_WORD, WORDS_MORE, PAIR = 2, 5, 0.5
 _COUNT = re.compile(r"\D{0,3}\d[\d,.]*\s?\w{0,6}")
@@ -139,6 +144,39 @@ def may_count(values: Sequence[Value], text: str) -> bool:
         not any(start <= m.start() < end for start, end in read)
         for m in _EASTERN_NUMERAL.finditer(normal(text))
     )
+
+
+def may_amount(values: Sequence[Value], text: str) -> bool:
+    """Return whether an amount or a time that is not read may be a value's: an hour, 打八折."""
+    shown = normal(text)
+    return any(
+        _may_be_one(v, shown) or _may_be_off(v, shown) or _may_be_time(v, text) for v in values
+    )
+
+
+def _may_be_one(value: Value, shown: str) -> bool:
+    """Return whether an article counts what is expected once: "It takes an hour."."""
+    wanted = value.quantity
+    if wanted is None or wanted.value != 1 or not wanted.unit:
+        return False
+    said = (only_quantity(f"1 {m[1]}") for m in _ARTICLE.finditer(shown))
+    return any(one is not None and one.unit and same_quantity(one, wanted) for one in said)
+
+
+def _may_be_off(value: Value, shown: str) -> bool:
+    """Return whether a share is told as what is left of a price: 打八折 for 20 %."""
+    shares = [q for q in quantities(value.text) if q.unit == "percent"]
+    return bool(shares) and _TENTHS_LEFT.search(shown) is not None
+
+
+def _may_be_time(value: Value, text: str) -> bool:
+    """Return whether a time is told half a day off, or as minutes before an hour."""
+    when = value.moment
+    if when is None or when.minutes is None:
+        return False
+    said = [t for t in moments(text) if t.minutes is not None]
+    apart = any(abs((t.minutes or 0) - when.minutes) == _HALF_DAY for t in said)
+    return apart or (bool(said) and _MINUTES_BEFORE.search(normal(text)) is not None)
 
 
 def counts_nothing(values: Sequence[Value], text: str) -> bool:

@@ -33,8 +33,8 @@ _AFTER_HOUR = r"(?=\s*(?:[.,;!?)]|$|[^\x00-\x7f]|in the\b|at night\b|o'clock|[ap
 _ENGLISH = re.compile(
     r"\b(?:a )?(?<!from )(?<!between )"
     r"(?P<minutes>half|quarter|five|ten|twenty(?:[- ]five)?|5|10|20|25)(?: minutes)?"
-    rf" (?P<side>past|to|til|till|before|after) (?P<hour>{_HOURS}|1[0-2]|[1-9])\b(?!:)"
-    rf"{_AFTER_HOUR}(?: o'clock)?{_PART}"
+    rf" (?P<side>past|to|til|till|before|after) (?P<hour>{_HOURS}|1[0-2]|[1-9])\b(?![:.]?\d)"
+    rf"(?P<ends>{_AFTER_HOUR})?(?: o'clock)?{_PART}"
 )
 _SPANISH = re.compile(
     rf"\blas? (?P<hour>{SPANISH}|1[0-2]|[1-9])\b(?![:.]\d)"
@@ -42,6 +42,9 @@ _SPANISH = re.compile(
     rf"(?: en punto\b)?{_PART}"
     r"|\b(?P<hour2>1[0-2]|[1-9])(?::(?P<minutes2>\d\d))? "
     r"(?P<part2>de la (?:mañana|madrugada|tarde|noche))\b"
+)
+_TOLD_BEFORE = re.compile(
+    r"\b(?:a|son|es|sobre|hacia|desde|hasta|(?:antes|después|despues|partir) de) $"
 )
 _BARE = re.compile(r"\s*(?:[.,;!?)]|$)")
 _LESS = re.compile(
@@ -54,7 +57,7 @@ def _english(m: re.Match[str]) -> str | None:
     named = _MINUTES.get(m["minutes"])
     if named == 30 and m["side"] != "past":
         return None
-    if named is None and m["side"] in ("before", "after"):
+    if named is None and (m["side"] in ("before", "after") or m["ends"] is None):
         return None
     minutes = named or _whole(m["minutes"], english_value)
     late = m["side"] in ("past", "after")
@@ -65,15 +68,20 @@ def _english(m: re.Match[str]) -> str | None:
 def _spanish(m: re.Match[str]) -> str | None:
     if m["hour2"]:
         return _written(int(m["hour2"]), int(m["minutes2"] or 0), m["part2"])
-    plain = not m["side"] and not m["part"] and not m.group().endswith("en punto")
-    said = _BARE.match(m.string, m.end()) and re.search(
-        r"(?:^|\b(?:a|son|es|sobre|hacia) )$", m.string[: m.start()]
-    )
     hour = _whole(m["hour"], spanish_value)
-    if not 1 <= hour <= 12 or (plain and not said):
+    told = m["side"] or m["part"] or m.group().endswith("en punto")
+    if not 1 <= hour <= 12 or not (told or _says_when(m)):
         return None
     minutes = _SPANISH_MINUTES.get(m["minutes"] or "") or _whole(m["minutes"] or "0", spanish_value)
     return _written(hour, -minutes if m["side"] == "menos" else minutes, m["part"])
+
+
+def _says_when(m: re.Match[str]) -> bool:
+    """Return whether a bare hour is a time: a las tres, but not las tres opciones."""
+    if _TOLD_BEFORE.search(m.string[: m.start()]):
+        return True
+    ends = _BARE.match(m.string, m.end()) is not None
+    return ends and (m.start() == 0 or m.string[: m.start()].endswith((" de ", " para ")))
 
 
 def _less(m: re.Match[str]) -> str | None:

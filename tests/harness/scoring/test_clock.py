@@ -6,7 +6,7 @@ import pytest
 
 from ctxeng.harness.scoring.clock import clock_in_digits
 from ctxeng.harness.scoring.literal import score_literal
-from ctxeng.harness.scoring.moments import only_moment
+from ctxeng.harness.scoring.moments import moments, only_moment
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,20 @@ def test_words_are_a_time_of_day(words: str, clock: tuple[int, int]) -> None:
     read = only_moment(words.removeprefix("a ") if words.startswith("a las") else words)
     assert read is not None
     assert read.minutes == 60 * clock[0] + clock[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [
+        ("Second load at quarter past five then, both within the gap.", 5 * 60 + 15),
+        ("no hablo antes de las 7", 7 * 60),
+        ("A las 7 arranca el tren", 7 * 60),
+    ],
+)
+def test_a_time_in_words_is_found_within_a_sentence(text: str, minutes: int) -> None:
+    """Whatever follows it."""
+    (read,) = moments(text)
+    assert read.minutes == minutes
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def without_aside(
         with ``tea`` kept and ``milk`` set aside, ``"Tea, not milk."`` → ``"Tea."``
     """
     masked = _masked(text, kept, aside)
-    if masked is None:
+    if masked is None or asks_of_other(question):
         return None
     asks_of_past = stands_in(_TABLES["of_the_past"], normal(question))
     for name in ("phrases",) if asks_of_past else ("past", "phrases"):
@@ -55,6 +55,11 @@ def without_aside(
         return None
     spaced, spaceless = word_sizes(rest)
     return _unmasked(masked, text, kept) if spaced + spaceless / 3 <= LONGEST_REST else None
+
+
+def asks_of_other(question: str) -> bool:
+    """Return whether a question asks for what is no more, or is not: what an answer sets aside."""
+    return stands_in(_TABLES["of_the_other"], normal(question))
 
 
 def _kept_of(m: re.Match[str]) -> str:
@@ -95,7 +100,7 @@ def _tables() -> Mapping[str, Any]:
             language: [_spelled_out(phrase, read["parts"]) for phrase in phrases]
             for language, phrases in read[name].items()
         }
-    tables = ("phrases", "past", "open", "of_the_past")
+    tables = ("phrases", "past", "open", "of_the_past", "of_the_other")
     return {name: by_script(read[name], re.IGNORECASE) for name in tables}
 
 

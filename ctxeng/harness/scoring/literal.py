@@ -161,7 +161,7 @@ def _prefers_forbidden(text: str, asked: Asked, found: Places) -> bool:
     shown = normal(text)
     if asked.kind in MAY_DENY or cues.denies(asked.own) or cues.hedges(shown):
         return False
-    if cues.denies(normal(asked.question)):
+    if cues.denies(normal(asked.question)) or choice.asks_of_other(asked.question):
         return False
     wrong = stale_places(shown, asked.kind, found)
     return in_some_group(found.places, shown, cues.is_negated) and not any(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxeng.harness.scoring.choice import without_aside
+from ctxeng.harness.scoring.literal import score_literal
 from ctxeng.harness.scoring.matching import find, value_of
 
 
@@ -23,7 +24,7 @@ def rest_of(text: str, kept: str, aside: str, question: str = "Which one is it?"
         ("We moved from room 2 to room 3.", "room 3", "room 2", "We room 3."),
         ("牛乳ではなくお茶です。", "お茶", "牛乳", "お茶です。"),
         ("우유 말고 홍차예요.", "홍차", "우유", "홍차예요."),
-        ("不是牛奶，而是红茶。", "红茶", "牛奶", "而是红茶。"),
+        ("不是牛奶，而是红茶。", "红茶", "牛奶", "红茶。"),
         ("Té en lugar de leche.", "té", "leche", "Té ."),
     ],
 )
@@ -56,3 +57,30 @@ def test_what_is_of_the_past_is_not_set_aside_where_the_question_asks_for_it() -
     assert rest_of(text, "tea", "milk") is not None
     assert rest_of(text, "tea", "milk", "What did we order originally?") is None
     assert rest_of(text, "tea", "milk", "What was it before?") is None
+
+
+ASKED_FOR_THE_OTHER = [
+    ("What was the budget originally?", "$500", "$700", "$500, not $700"),
+    ("What did we pay before?", "$500", "$700", "It used to be $700, now $500."),
+    ("Which database did we drop?", "Postgres", "MySQL", "MySQL instead of Postgres"),
+    ("Which database should we avoid?", "Postgres", "MySQL", "MySQL, not Postgres"),
+    ("Where was it to be at first?", "Madrid", "Lisbon", "It moved from Madrid to Lisbon."),
+    ("Which city did it move away from?", "Madrid", "Lisbon", "It moved from Madrid to Lisbon."),
+    ("原来的会议室是哪间？", "A101", "B203", "从A101换到了B203。"),
+    ("変更前は何曜日でしたか？", "火曜日", "木曜日", "火曜日から木曜日に変更されました。"),
+    ("바뀌기 전에는 몇 시였죠?", "오후 2시", "오후 3시", "오후 2시에서 오후 3시로 바뀌었어요."),
+    ("¿Dónde era antes?", "Madrid", "Lisboa", "Se trasladó de Madrid a Lisboa."),
+    ("¿Qué ciudad se descartó?", "Madrid", "Lisboa", "Se trasladó de Madrid a Lisboa."),
+]
+
+
+@pytest.mark.parametrize(("question", "old", "new", "answer"), ASKED_FOR_THE_OTHER)
+def test_where_the_question_asks_for_what_is_no_more_nothing_is_chosen(
+    question: str, old: str, new: str, answer: str
+) -> None:
+    """What an answer sets aside may be what was asked for: neither reading is plain."""
+    for expect, forbid in ((old, new), (new, old)):
+        said = score_literal(
+            question=question, kind="update", expect=[[expect]], forbid=[forbid], answer=answer
+        )
+        assert (said.verdict, said.rule) == ("ambiguous", "forbidden_value_beside")

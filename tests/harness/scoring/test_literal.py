@@ -152,7 +152,7 @@ def test_what_is_neither_is_left_to_the_judge(answer: str, expect: Expect, rule:
         ("The old value $700.", "$500", "$700", "fail", "forbidden_value"),
         ("5000円です", "3000円", "五千円", "fail", "forbidden_value"),
         ("$500, previously $700", "$500", "$700", "ambiguous", "forbidden_value_beside"),
-        ("It changed from $700 to $500.", "$500", "$700", "pass", "forbidden_value_denied"),
+        ("It changed from $700 to $500.", "$500", "$700", "ambiguous", "forbidden_value_beside"),
         ("$500, not $700.", "$500", "$700", "pass", "forbidden_value_denied"),
         ("$500, not $700, was rejected.", "$500", "$700", "ambiguous", "forbidden_value_beside"),
         ("It changed from $500 to $700.", "$500", "$700", "fail", "forbidden_value"),

@@ -33,7 +33,8 @@ _AFTER_HOUR = r"(?=\s*(?:[.,;!?)]|$|[^\x00-\x7f]|in the\b|at night\b|o'clock|[ap
 _ENGLISH = re.compile(
     r"\b(?:a )?(?<!from )(?<!between )"
     r"(?P<minutes>half|quarter|five|ten|twenty(?:[- ]five)?|5|10|20|25)(?: minutes)?"
-    rf" (?P<side>past|to|til|till|before|after) (?P<hour>{_HOURS}|1[0-2]|[1-9])\b(?![:.]?\d)"
+    rf" (?P<side>past|to|til|till|before|after) (?P<hour>{_HOURS}|1[0-2]|[1-9])\b"
+    r"(?![:.]?\d| (?:hundred|thousand|million)\b)"
     rf"(?P<ends>{_AFTER_HOUR})?(?: o'clock)?{_PART}"
 )
 _SPANISH = re.compile(

@@ -21,6 +21,12 @@ _CONTINENTAL = re.compile(
     r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d{1,2})?|\d+,\d{1,2})(?![\d]|[.,]\d)"
 )
 _ARTICLE = re.compile(r"\b(?:an?|una?) ([^\W\d_]+)")
+_AMOUNT_WORD = re.compile(  # of amounts that are not read
+    r"\b(?:fortnights?|couple|pair|scores? of|decades?|century|centuries|quarters of|thirds of"
+    r"|(?:thousand|million|billion) and a (?:half|quarter)|\d+h\d+"
+    r"|quincenas?|docenas?|décadas?|siglos?|par de)\b"
+    r"|ダース|半日|半月|ひと月|一昼夜|半天|一刻钟|一打|[일한두세] ?[년달해] 반|반나절|한나절"
+)
 _TENTHS_LEFT = re.compile(r"[一二三四五六七八九\d]折")
 _MINUTES_BEFORE = re.compile("分前|분 ?전|差.{1,4}分")
 _HALF_DAY = 12 * 60
@@ -149,8 +155,11 @@ def may_count(values: Sequence[Value], text: str) -> bool:
 def may_amount(values: Sequence[Value], text: str) -> bool:
     """Return whether an amount or a time that is not read may be a value's: an hour, 打八折."""
     shown = normal(text)
+    if _AMOUNT_WORD.search(shown) and any(v.quantity is not None for v in values):
+        return True
     return any(
-        _may_be_one(v, shown) or _may_be_off(v, shown) or _may_be_time(v, text) for v in values
+        _may_be_one(value, shown) or _may_be_off(value, shown) or _may_be_time(value, text)
+        for value in values
     )
 
 
@@ -164,9 +173,13 @@ def _may_be_one(value: Value, shown: str) -> bool:
 
 
 def _may_be_off(value: Value, shown: str) -> bool:
-    """Return whether a share is told as what is left of a price: 打八折 for 20 %."""
+    """Return whether a share is told as what is left, or in other words: 打八折, 2割引."""
     shares = [q for q in quantities(value.text) if q.unit == "percent"]
-    return bool(shares) and _TENTHS_LEFT.search(shown) is not None
+    told = quantities(shown)
+    return bool(shares) and (
+        _TENTHS_LEFT.search(shown) is not None
+        or any(same_quantity(share, one) for share in shares for one in told)
+    )
 
 
 def _may_be_time(value: Value, text: str) -> bool:

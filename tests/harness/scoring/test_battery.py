@@ -14,7 +14,7 @@ LANGUAGES = {"en", "ja", "ko", "zh"}
 # Wanted: 0.30. The half written apart misses it: many of its answers name the old value as well,
 # in a sentence that does not plainly set it aside, and a third are hedged, reworded or tell of
 # another's fact.
-AMBIGUOUS_SHARE = {"seen": 0.26, "unseen": 0.40}
+AMBIGUOUS_SHARE = {"seen": 0.26, "unseen": 0.41}
 
 
 @pytest.fixture(scope="module")

@@ -56,6 +56,7 @@ def test_a_time_in_words_is_found_within_a_sentence(text: str, minutes: int) -> 
     "words",
     [
         "five to six people",
+        "half past three hundred",
         "from five to six.",
         "half to three",
         "las tres opciones",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ctxeng.core.errors import DatasetError, SettingsError
@@ -17,10 +18,15 @@ from ctxeng.harness.sessions.text import lines, open_utf8, parse_json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """Sessions in order of id, and the probes to ask of each."""
+    """Sessions in order of id, and the probes to ask of each.
+
+    Args:
+        excluded: how many accepted probes an exclusion file takes out, by its reasons.
+    """
 
     sessions: tuple[Session, ...]
     probes: Mapping[str, tuple[Probe, ...]]
+    excluded: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def probe_count(self) -> int:
@@ -55,7 +61,13 @@ def load_inputs(experiment: ExperimentFile, workspace: Path) -> Inputs:
                   for s in sessions}  # fmt: skip
     asked = tuple(s for s in sorted(sessions, key=_by_id) if by_session[s.session_id])
     _one_kind(asked)
-    return Inputs(sessions=asked, probes={s.session_id: by_session[s.session_id] for s in asked})
+    accepted = (p.probe_id for p in probes if p.status == "accepted")
+    reasons = Counter(excluded[probe_id] for probe_id in accepted if probe_id in excluded)
+    return Inputs(
+        sessions=asked,
+        probes={s.session_id: by_session[s.session_id] for s in asked},
+        excluded=dict(reasons.most_common()),
+    )
 
 
 def limit_inputs(inputs: Inputs, *, sessions: int | None, probes: int | None) -> Inputs:

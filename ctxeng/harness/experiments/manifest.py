@@ -42,6 +42,7 @@ def manifest_of(
             for arm in plan.arms
         },
         "reference_arm": plan.reference_arm,
+        "excluded": dict(prepared.inputs.excluded),
         "is_offline": _is_offline(prepared.experiment, rows.get("calls", [])),
         "counts": _counts(prepared.inputs, rows),
         "hashes": _hashes(prepared.inputs, plan),

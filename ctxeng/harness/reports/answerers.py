@@ -33,7 +33,8 @@ def _fault(row: Mapping[str, Any]) -> str:
             "row of absent facts beside the answerable ones"
         )
     if row["long"] >= VERBOSE_SHARE * n:
-        return f"{row['long']} of {n} answers are far longer than an answer: a dump of the context?"
+        long = f"{row['long']} of {n} answers are far longer than an answer"
+        return f"{long}, as a dump of the context is"
     if row["echoed"] >= ECHO_SHARE * n:
         return f"{row['echoed']} of {n} answers only repeat the question"
     return ""

@@ -223,6 +223,9 @@ def _notices(
     if idle:
         notices.append(f"Idle arms, which measure nothing: {', '.join(idle)}.")
     notices += _error_notices(tallied)
+    if excluded := manifest.get("excluded"):
+        told = "; ".join(f"{n} {reason}" for reason, n in excluded.items())
+        notices.append(f"Probes excluded, and not asked: {told}.")
     notices += _control_notices(manifest, recall)
     if manifest["counts"]["sessions"] == 1:
         notices.append("One session: no interval between sessions can be given.")

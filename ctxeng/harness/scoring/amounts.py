@@ -21,6 +21,7 @@ _JOINED = re.compile(r",?\s?(?:and |y |と|と、)?")
 _BITS = re.compile(r"[KMGT]b\b")
 _BYTES = re.compile(r"[KMGTkmgt][Bb]\b")
 _SHARES = ("percent", "permille", "points")
+_DAY_OF_MONTH, _LASTING = "day of month", re.compile("(?:日間|일간)$")
 _REACH = 40
 
 
@@ -41,11 +42,31 @@ def is_other_amount(around: Around, text: str, value: Value, question: str) -> b
             around.says(CUES["ordinal"]) and not stands_in(ASKED["of_ordinal"], normal(question))
         )
     return bool(
-        _is_further_unit(text, value, place)
+        _is_change(around, value, question)
+        or _is_length(around, value, question)
+        or _is_further_unit(text, value, place)
         or around.says(CUES["rate"])
         or _is_other_unit(cased(text), around)
         or _is_bits(value.text) != _is_bits(cased(text)[place.start : place.end])
     )
+
+
+def _is_change(around: Around, value: Value, question: str) -> bool:
+    """Return whether a share is one taken off or put on, where neither was asked nor expected."""
+    if value.quantity is None or value.quantity.unit not in _SHARES:
+        return False
+    return around.says(CUES["discounted"]) and not stands_in(
+        ASKED["of_discount"], normal(question) + " " + value.shown
+    )
+
+
+def _is_length(around: Around, value: Value, question: str) -> bool:
+    """Return whether days last that may be a day of the month: 二日間 for 二日."""
+    wanted, place = value.quantity, around.place
+    if wanted is None or all(unit != _DAY_OF_MONTH for _, unit in wanted.others):
+        return False
+    lasts = _LASTING.search(around.shown[: place.end]) or around.says(CUES["lasting"])
+    return bool(lasts) and not stands_in(ASKED["of_length"], normal(question))
 
 
 def _is_share(text: str, place: Found, question: str) -> bool:

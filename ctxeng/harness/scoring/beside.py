@@ -13,6 +13,12 @@ from ctxeng.harness.scoring.matching import Found, Value
 from ctxeng.harness.scoring.text import cased, normal
 
 _KATAKANA = re.compile("[ァ-ヺー]+")
+_HIRAGANA, _LONGEST_HIRAGANA = re.compile("[ぁ-ゖー]+"), 4
+_PARTICLE_BEFORE = re.compile("[^ぁ-ゖー]?|[がはをにのともで]")
+_PARTICLE_AFTER = re.compile(
+    r"(?:さん|ちゃん|くん|さま)?(?:です|でした|だった|など|より|から|まで|だけ|しか|という|ではな|じゃな"
+    r"|[がはをにのともで](?![ぁ-ゖー])|(?![ぁ-ゖー一-龥々ァ-ヺ]))"
+)
 _KANA, _HAN = re.compile("[ぁ-ゖァ-ヺ]"), re.compile("[一-龥々]+")
 _HAN_BEFORE = frozenset("約全各第毎同今昨計是在用选選为為了的叫去到给和住")
 _HAN_AFTER = frozenset(
@@ -76,13 +82,20 @@ def is_part_of_longer(around: Around, text: str, value: Value, question: str) ->
     """Return whether a value of words stands within a longer name or a word made from it."""
     if value.type != "text":
         return False
-    if around.says(CUES["made_another"]):
+    asked = normal(question)
+    if any(word.strip() not in asked for word in around.words(CUES["made_another"])):
+        return True
+    if stands_in(ASKED["parts"], value.shown) and around.says(CUES["part_of"]):
         return True
     if value.text[:1].isupper():
         longer = Around(cased(text), around.place).words(CUES["longer_name"])
-        if any(word.casefold() not in normal(question) for word in longer):
+        if any(word.casefold() not in asked for word in longer):
             return True
-    return _is_in_katakana(around, value) or _is_in_han_compound(around, value)
+    return (
+        _is_in_katakana(around, value)
+        or _is_in_hiragana(around, value)
+        or _is_in_han_compound(around, value)
+    )
 
 
 def _is_in_katakana(around: Around, value: Value) -> bool:
@@ -90,6 +103,14 @@ def _is_in_katakana(around: Around, value: Value) -> bool:
     return _KATAKANA.fullmatch(value.shown) is not None and any(
         _KATAKANA.fullmatch(around.part(side, 1)) for side in ("before", "after")
     )
+
+
+def _is_in_hiragana(around: Around, value: Value) -> bool:
+    """Return whether a short word in hiragana is a part of a longer one: かば in かばん."""
+    if len(value.shown) > _LONGEST_HIRAGANA or not _HIRAGANA.fullmatch(value.shown):
+        return False
+    before, after = around.part("before", 1), around.part("after", 8)
+    return not (_PARTICLE_BEFORE.fullmatch(before) and _PARTICLE_AFTER.match(after))
 
 
 def _is_in_han_compound(around: Around, value: Value) -> bool:

@@ -98,17 +98,18 @@ def _part(shown: str, start: int, end: int, side: str, reach: str | int) -> str:
     return _ENDS[reach].split(whole)[-1 if before else 0] if reach in _ENDS else whole
 
 
-def _words(table: Mapping[str, Any]) -> Words:
-    by_script: dict[str, list[str]] = {}
+def by_script(table: Mapping[str, Any], flags: int = 0) -> Words:
+    """Return the alternatives of a table's languages as one pattern for each script."""
+    found: dict[str, list[str]] = {}
     for language, script in _SCRIPT.items():
         if language in table:
-            by_script.setdefault(script, []).extend(table[language])
-    return {script: re.compile("|".join(found)) for script, found in by_script.items()}
+            found.setdefault(script, []).extend(table[language])
+    return {script: re.compile("|".join(words), flags) for script, words in found.items()}
 
 
 def _cues(tables: list[Mapping[str, Any]]) -> tuple[Cue, ...]:
     return tuple(
-        Cue(side, table["reach"], _words(table), re.compile(over) if over else None)
+        Cue(side, table["reach"], by_script(table), re.compile(over) if over else None)
         for table in tables
         for over in (table.get("over"),)
         for side in (("before", "after") if table["side"] == "both" else (table["side"],))
@@ -117,4 +118,4 @@ def _cues(tables: list[Mapping[str, Any]]) -> tuple[Cue, ...]:
 
 _TABLES = tomllib.loads((files(__package__ or "") / "beside.toml").read_text("utf-8"))
 CUES = {name: _cues(tables) for name, tables in _TABLES.items() if isinstance(tables, list)}
-ASKED = {name: _words(table) for name, table in _TABLES.items() if isinstance(table, dict)}
+ASKED = {name: by_script(table) for name, table in _TABLES.items() if isinstance(table, dict)}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ctxeng.harness.scoring.matching import Found, Value, find, is_version, value_of, version_of
 from ctxeng.harness.scoring.text import case_style, cased
@@ -102,12 +104,15 @@ def _yields(value: str, others: Iterable[str], text: str) -> bool:
 
 def _outside(places: Sequence[Found], longer: Sequence[Found]) -> list[Found]:
     """Return the places that do not lie within a longer one."""
+    ordered = sorted(longer, key=lambda place: place.start)
+    starts = [place.start for place in ordered]
+    reaches = [0, *accumulate((place.end for place in ordered), max)]  # of the first so many
 
-    def within(place: Found, other: Found) -> bool:
-        inside = other.start <= place.start and place.end <= other.end
-        return inside and other.end - other.start > place.end - place.start
+    def within(place: Found) -> bool:
+        earlier, same = bisect_left(starts, place.start), bisect_right(starts, place.start)
+        return reaches[earlier] >= place.end or reaches[same] > place.end
 
-    return [place for place in places if not any(within(place, other) for other in longer)]
+    return [place for place in places if not within(place)]
 
 
 def stale_places(shown: str, kind: str, found: Places) -> list[Found]:

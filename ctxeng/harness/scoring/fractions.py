@@ -20,6 +20,7 @@ from ctxeng.harness.scoring.numerals import (
     english_value,
     rewritten,
 )
+from ctxeng.harness.scoring.spanish import NUMERAL, numeral_in_digits
 
 SHARE = "\ue000"  # for private use: in no text
 
@@ -31,7 +32,8 @@ _NO_SHARE = (
     r"(?![-a-z\d]|\s(?:past|way|time|price|marathon|term|board|an?|brother|sister|sibling)\b)"
 )
 _ENGLISH = re.compile(
-    rf"\b(?P<count>an?|\d+|{ENGLISH}) (?P<unit>(?:{_TIMED})s?) and (?:a|one)[- ]"
+    r"\b(?:an? )?half(?: of)?(?: an?)?[- ](?P<scale>dozen|hundred|thousand|million|billion)\b"
+    rf"|\b(?P<count>an?|\d+|{ENGLISH}) (?P<unit>(?:{_TIMED})s?) and (?:a|one)[- ]"
     r"(?P<part1>half|quarter)\b"
     rf"|\b(?P<whole>\d+|{ENGLISH}) and (?:(?:a|one)[- ](?P<part2>half|quarter)|three quarters)\b"
     r"|(?<![a-z\d_/.,-])(?:(?P<mixed>\d+) )?(?P<num>[1-9])/(?P<den>[2-9]|10)(?![a-z\d_/-]|[.,]\d)"
@@ -53,11 +55,16 @@ _EASTERN = re.compile(
     r"|(?<![\d.])(?P<tenths2>\d)할(?![가-힣]{2})|(?P<tenths3>[3-9삼사오육칠팔구])할(?=이에|입니)"
     r"|(?<![\d.一-龥])(?P<tenths4>\d|[一二三四五六七八九])成(?:(?![一-龥])|(?=以|左右|多|的|是))"
     r"|(?P<wholes>[一二三四五六七八九十两]|\d+)个半(?=小时|月|钟头)"
-    r"|(?<![一-龥\d])半(?=時間)|(?<![前后後上下大小多夜\d])半个?(?=小时|钟头)"
+    r"|(?<![一-龥\d])半(?=年(?![生级級]))|(?<![가-힣])반(?=년(?!생))|(?<![一-龥\d])半(?=時間)|(?<![前后後上下大小多夜\d])半个?(?=小时|钟头)"
     r"|(?<![가-힣\d])반 ?(?=시간(?!표))"
     r"|(?P<half>(?<![前後])半分|절반|(?<![一-龥])一半)"
 )
 _ENGLISH_HINT = re.compile(r"half|quarter|third|fifth|fourths|\d[/\u2044]\d|^an? ")
+_SPANISH_HINT = re.compile(
+    r"\b(?:medi[oa]|mitad|terci|cuart|quint|tres|cuatr|cinc|siete|seis|ocho|nueve|diez|doce|trec|"
+    r"cator|quinc|diecis|dieci|veint|treint|cuarent|cincuent|sesent|setent|ochent|novent|cien|"
+    r"dosc|quin|setec|novec|mil|una?|dos|once)"
+)
 _EASTERN_HINT = re.compile("[割할成半반]|分[之の]|분의")
 
 
@@ -71,12 +78,21 @@ def fractions_in_digits(shown: str) -> InDigits:
     readers: list[tuple[re.Pattern[str], Reader]] = []
     if _ENGLISH_HINT.search(shown):
         readers.append((_ENGLISH, _english))
+    if _SPANISH_HINT.search(shown):
+        readers.append((NUMERAL, _spanish))
     if _EASTERN_HINT.search(shown):
         readers.append((_EASTERN, _eastern))
     return rewritten(shown, [*readers, *NUMBERS])
 
 
+def _spanish(m: re.Match[str]) -> str | None:
+    read = numeral_in_digits(m)
+    return None if read is None else read.digits + (SHARE if read.is_share else "")
+
+
 def _english(m: re.Match[str]) -> str:
+    if m["scale"]:
+        return f"{english_value(m['scale']) / 2:.10g}"
     if m["unit"]:
         return f"{_number(m['count']) + _PARTS[m['part1']]:.10g} {m['unit']}"
     if m["whole"]:

@@ -8,21 +8,17 @@ rambling answer is never a literal pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from ctxeng.harness.scoring import beside, cues, near_misses, rivals
+from ctxeng.harness.scoring import choice, cues, near_misses, rivals
 from ctxeng.harness.scoring.abstention import abstains_in_part, is_abstention
-from ctxeng.harness.scoring.amounts import is_other_amount
-from ctxeng.harness.scoring.cue import CUES, Around
+from ctxeng.harness.scoring.doubts import MAY_DENY, Asked, doubt_of
 from ctxeng.harness.scoring.found import (
     Places,
-    in_order,
     in_some_group,
     is_plain_list,
-    is_reordered,
     places_in,
-    read_as,
     stale_places,
 )
 from ctxeng.harness.scoring.matching import Value, value_of
@@ -31,10 +27,6 @@ from ctxeng.harness.scoring.text import content_words, normal, word_sizes
 Verdict = Literal["pass", "fail", "ambiguous"]
 
 VERBOSE_WORDS = 90
-# A probe's value is said in its evidence alone, so that a sentence quoted with it is the statement:
-# whom and what else that names takes nothing back. Who said it is a name, said in many places.
-OF_ANOTHER = ("other_value_beside", "other_person_beside", "change_after_value", "limited")
-MAY_DENY = ("rejection", "constraint", "wording")  # a right answer may itself say "not"
 _NO_WORDS = ".!?…-"
 
 
@@ -94,31 +86,6 @@ def is_verbose(answer: str) -> bool:
     return spaced + spaceless / 3 > VERBOSE_WORDS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What was asked, and what a right answer holds and does not hold.
-
-    Args:
-        extract: the answer is a sentence of the session as it stands, never a rewording.
-    """
-
-    question: str
-    kind: str
-    expect: Sequence[Sequence[str]]
-    forbid: Sequence[str]
-    extract: bool = False
-
-    @property
-    def own(self) -> str:
-        """Return the normal form of every expected value."""
-        return normal(" ".join(value for group in self.expect for value in group))
-
-    @property
-    def known(self) -> list[str]:
-        """Return every text whose names and values an answer may repeat."""
-        return [self.question, *(value for group in self.expect for value in group), *self.forbid]
-
-
 def _against_values(text: str, asked: Asked, verbose: bool) -> LiteralVerdict:
     found = places_in(text, asked.kind, asked.expect, asked.forbid)
     if found.met and all(found.met):
@@ -146,11 +113,16 @@ def _unanswerable(text: str, abstained: bool, verbose: bool) -> LiteralVerdict:
 
 
 def _all_met(text: str, asked: Asked, found: Places, verbose: bool) -> LiteralVerdict:
-    doubt = _doubt(text, asked, found, verbose)
-    if doubt == "forbidden_value_beside" and _prefers_forbidden(normal(text), asked, found):
-        return LiteralVerdict(
-            verdict="fail", rule="forbidden_value", matched=found.stale, stale=True, verbose=verbose
-        )
+    doubt = doubt_of(text, asked, found, verbose=verbose)
+    if doubt == "forbidden_value_beside":
+        if _chooses(text, asked, found):
+            return LiteralVerdict(
+                verdict="pass", rule="forbidden_value_denied", matched=found.matched
+            )
+        if _chooses(text, asked, found, wrong=True) or _prefers_forbidden(text, asked, found):
+            return LiteralVerdict(
+                verdict="fail", rule="forbidden_value", matched=found.stale, stale=True
+            )
     if doubt is None:
         return LiteralVerdict(verdict="pass", rule="value_found", matched=found.matched)
     if doubt == "other_order" and is_plain_list(normal(text), found.places):
@@ -164,30 +136,32 @@ def _all_met(text: str, asked: Asked, found: Places, verbose: bool) -> LiteralVe
     )
 
 
-def _doubt(text: str, asked: Asked, found: Places, verbose: bool) -> str | None:
-    """Return why an answer that holds every value is not plainly right, None when it is."""
-    shown, own = normal(text), asked.own
-    met = found.places
-    denied = asked.kind not in MAY_DENY and not cues.denies(own)
-    doubts: dict[str, Callable[[], bool]] = {
-        "verbose_answer": lambda: verbose,
-        "forbidden_value_beside": lambda: bool(found.stale),
-        "abstains_beside_value": lambda: is_abstention(text) and not abstains_in_part(own),
-        "negation_near_value": lambda: denied and in_some_group(met, shown, cues.is_negated),
-        "hedged": lambda: cues.hedges(shown, normal(asked.question)) and not cues.hedges(own),
-        "one_of_several": lambda: in_some_group(met, shown, cues.is_offered),
-        "answers_with_question": lambda: text.endswith(("?", "？")),
-        "other_order": lambda: asked.kind == "order" and not in_order(met),
-    }
-    plain = next((rule for rule, holds in doubts.items() if holds()), None)
-    return plain or _beside(text, asked, found)
+def _chooses(text: str, asked: Asked, found: Places, *, wrong: bool = False) -> bool:
+    """Return whether an answer asserts one side's values and plainly sets the other's aside.
+
+    Args:
+        wrong: whether it chooses the forbidden ones.
+    """
+    if asked.kind in (*MAY_DENY, "order") or cues.denies(f"{asked.own}\n{normal(asked.question)}"):
+        return False
+    right = [place for group in found.places for place in group]
+    stale = stale_places(normal(text), asked.kind, found)
+    kept, aside = (stale, right) if wrong else (right, stale)
+    rest = choice.without_aside(text, asked.question, kept, aside)
+    if rest is None:
+        return False
+    if wrong:
+        own = [value for group in asked.expect for value in group]
+        asked = replace(asked, expect=[found.stale], forbid=own)
+    return _against_values(rest, asked, verbose=False).verdict == "pass"
 
 
-def _prefers_forbidden(shown: str, asked: Asked, found: Places) -> bool:
+def _prefers_forbidden(text: str, asked: Asked, found: Places) -> bool:
     """Return whether an answer takes the expected value back and leaves a forbidden one."""
+    shown = normal(text)
     if asked.kind in MAY_DENY or cues.denies(asked.own) or cues.hedges(shown):
         return False
-    if cues.denies(normal(asked.question)):
+    if cues.denies(normal(asked.question)) or choice.asks_of_other(asked.question):
         return False
     wrong = stale_places(shown, asked.kind, found)
     return in_some_group(found.places, shown, cues.is_negated) and not any(
@@ -199,57 +173,6 @@ def _stale_stands(shown: str, asked: Asked, found: Places) -> bool:
     """Return whether a forbidden value stands in the answer and is not plainly denied."""
     wrong = stale_places(shown, asked.kind, found)
     return bool(found.stale) and not all(cues.is_negated(shown, p.start, p.end) for p in wrong)
-
-
-def _beside(text: str, asked: Asked, found: Places) -> str | None:
-    """Return what else an answer says that may take the value back, None when nothing does."""
-    if asked.kind == "wording":
-        return None
-    shown = normal(text)
-    values = [read_as(group.value, asked.kind) for group in found.met if group]
-    met = found.places
-    places = [place for group in met for place in group]
-    kept = beside.without_clauses(shown, stale_places(shown, asked.kind, found), places)
-    said = [Around(kept, place) for place in places]
-    whole = said if kept == shown else [Around(shown, place) for place in places]
-    of_value = [value for value, group in zip(values, met, strict=True) for _ in group]
-    valued = list(zip(of_value, whole, strict=True))
-    denied = asked.kind not in MAY_DENY and not cues.denies(asked.own)
-    question = asked.question
-    doubts: dict[str, Callable[[], bool]] = {
-        "taken_back": lambda: denied and any(beside.is_taken_back(a, question) for a in said),
-        "denied_in_spanish": lambda: (
-            denied and any(beside.is_denied_in_spanish(a, asked.own) for a in said)
-        ),
-        "longer_word": lambda: any(
-            beside.is_part_of_longer(a, text, value, question)
-            or beside.is_someone_elses(a, asked.kind, question)
-            for value, a in valued
-        ),
-        "denied_again": lambda: any(a.says(CUES["denied_again"]) for a in said),
-        "permitted": lambda: not denied and any(a.says(CUES["permitted"]) for a in said),
-        "limited": lambda: any(
-            beside.is_limited(a, asked.own) or is_other_amount(a, text, value, question)
-            for value, a in valued
-            if value.type in ("number", "date") or any(c.isdigit() for c in value.text)
-        ),
-        "other_value_beside": lambda: rivals.other_value(values, text, asked.known),
-        "other_person_beside": lambda: rivals.other_person(text, question, asked.known, places),
-        "change_after_value": lambda: (
-            asked.kind != "order" and any(beside.changes_after(a) for a in said)
-        ),
-        "other_word": lambda: any(
-            all(rivals.is_other_word(text, value, place) for place in group)
-            for value, group in zip(values, met, strict=True)
-        ),
-        "only_proposed": lambda: any(beside.is_proposed(a, question) for a in said),
-        "named_beside": lambda: (
-            asked.kind == "speaker" and all(a.says(CUES["indirect"]) for a in said)
-        ),
-        "other_order": lambda: asked.kind == "order" and is_reordered(shown, met),
-    }
-    told = OF_ANOTHER if asked.extract and asked.kind != "speaker" else ()
-    return next((rule for rule, holds in doubts.items() if rule not in told and holds()), None)
 
 
 def _not_met(
@@ -273,7 +196,7 @@ def _not_met(
 
 def _plainly_missing(text: str, values: Sequence[Value], asked: Asked) -> str | None:
     """Return the rule by which none of a group's values is in an answer, None where one may be."""
-    said, may_count = content_words(text), near_misses.may_count(values, text)
+    said, may_count = content_words(text), _may_say(values, text)
     plainly: dict[str, Callable[[], bool]] = {
         "other_wording": lambda: (
             asked.kind == "wording" and near_misses.is_other_wording(values, said)
@@ -298,6 +221,10 @@ def _plainly_missing(text: str, values: Sequence[Value], asked: Asked) -> str | 
         return "no_overlap"
     much_else = near_misses.tells_of_more(values, said, content_words(asked.question))
     return "tells_of_other" if asked.extract and much_else else None
+
+
+def _may_say(values: Sequence[Value], text: str) -> bool:
+    return near_misses.may_count(values, text) or near_misses.may_amount(values, text)
 
 
 def _echoes(text: str, question: str, expect: Sequence[Sequence[str]]) -> bool:

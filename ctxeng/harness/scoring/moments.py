@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ctxeng.harness.scoring.numerals import eastern_in_digits
+from ctxeng.harness.scoring.clock import clock_in_digits
 from ctxeng.harness.scoring.text import Taken, normal
 
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -66,7 +66,7 @@ _TIME = re.compile(
     rf"|(?:(?P<ap3>{_HALF_NAMES})\s?)?(?<!\d)(?P<h3>\d{{1,2}})\s?(?:[時时시](?!間|间|간)|[点點](?=\s?(?:半|整|钟|鐘|\d{{1,2}}\s?分)))"
     r"\s?(?:(?P<min3>\d{1,2})\s?[分분]|(?P<half>半|반))?"
     rf"|(?P<ap5>{_HALF_NAMES})\s?(?P<h5>\d{{1,2}})\s?[点點]"
-    r"|(?P<noon>\bnoon\b|\bmidday\b|正午|정오)|(?P<midnight>\bmidnight\b|자정|午前零時)"
+    r"|(?P<noon>\bnoon\b|\bmidday\b|\bmediodía\b|正午|정오)|(?P<midnight>\bmidnight\b|\bmedianoche\b|자정|午前零時)"
 )
 _DAY_MINUTES = 24 * 60
 
@@ -93,7 +93,7 @@ class Moment:
 @lru_cache(maxsize=20_000)
 def moments(text: str) -> tuple[Moment, ...]:
     """Return the dates, weekdays and times of day in a text (places in its normal form)."""
-    written = eastern_in_digits(normal(text))
+    written = clock_in_digits(normal(text))
     found: list[Moment] = []
     taken = Taken(normal(text))
 

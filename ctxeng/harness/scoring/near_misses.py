@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 
 from ctxeng.harness.scoring.matching import Value, find, in_hiragana, value_of
-from ctxeng.harness.scoring.quantities import quantities
+from ctxeng.harness.scoring.moments import moments
+from ctxeng.harness.scoring.quantities import only_quantity, quantities, same_quantity
 from ctxeng.harness.scoring.text import content_words, is_spaceless, normal, word_sizes
 
 SHORTEST_JOINED = 4
@@ -19,6 +20,16 @@ _ACCENT = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
 _CONTINENTAL = re.compile(
     r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d{1,2})?|\d+,\d{1,2})(?![\d]|[.,]\d)"
 )
+_ARTICLE = re.compile(r"\b(?:an?|una?) ([^\W\d_]+)")
+_AMOUNT_WORD = re.compile(  # of amounts that are not read
+    r"\b(?:fortnights?|couple|pair|scores? of|decades?|century|centuries|quarters of|thirds of"
+    r"|(?:thousand|million|billion) and a (?:half|quarter)|\d+h\d+"
+    r"|quincenas?|docenas?|décadas?|siglos?|par de)\b"
+    r"|ダース|半日|半月|ひと月|一昼夜|半天|一刻钟|一打|[일한두세] ?[년달해] 반|반나절|한나절"
+)
+_TENTHS_LEFT = re.compile(r"[一二三四五六七八九\d]折")
+_MINUTES_BEFORE = re.compile("分前|분 ?전|差.{1,4}分")
+_HALF_DAY = 12 * 60
 PARAPHRASE_WORDS = 4
 WORDS_FOR_A_WORD, WORDS_MORE, PAIR = 2, 5, 0.5
 _COUNT = re.compile(r"\D{0,3}\d[\d,.]*\s?\w{0,6}")
@@ -139,6 +150,46 @@ def may_count(values: Sequence[Value], text: str) -> bool:
         not any(start <= m.start() < end for start, end in read)
         for m in _EASTERN_NUMERAL.finditer(normal(text))
     )
+
+
+def may_amount(values: Sequence[Value], text: str) -> bool:
+    """Return whether an amount or a time that is not read may be a value's: an hour, 打八折."""
+    shown = normal(text)
+    if _AMOUNT_WORD.search(shown) and any(v.quantity is not None for v in values):
+        return True
+    return any(
+        _may_be_one(value, shown) or _may_be_off(value, shown) or _may_be_time(value, text)
+        for value in values
+    )
+
+
+def _may_be_one(value: Value, shown: str) -> bool:
+    """Return whether an article counts what is expected once: "It takes an hour."."""
+    wanted = value.quantity
+    if wanted is None or wanted.value != 1 or not wanted.unit:
+        return False
+    said = (only_quantity(f"1 {m[1]}") for m in _ARTICLE.finditer(shown))
+    return any(one is not None and one.unit and same_quantity(one, wanted) for one in said)
+
+
+def _may_be_off(value: Value, shown: str) -> bool:
+    """Return whether a share is told as what is left, or in other words: 打八折, 2割引."""
+    shares = [q for q in quantities(value.text) if q.unit == "percent"]
+    told = quantities(shown)
+    return bool(shares) and (
+        _TENTHS_LEFT.search(shown) is not None
+        or any(same_quantity(share, one) for share in shares for one in told)
+    )
+
+
+def _may_be_time(value: Value, text: str) -> bool:
+    """Return whether a time is told half a day off, or as minutes before an hour."""
+    when = value.moment
+    if when is None or when.minutes is None:
+        return False
+    said = [t for t in moments(text) if t.minutes is not None]
+    apart = any(abs((t.minutes or 0) - when.minutes) == _HALF_DAY for t in said)
+    return apart or (bool(said) and _MINUTES_BEFORE.search(normal(text)) is not None)
 
 
 def counts_nothing(values: Sequence[Value], text: str) -> bool:

@@ -103,14 +103,6 @@ Reader = Callable[[re.Match[str]], float | str | None]
 
 
 @lru_cache(maxsize=20_000)
-def eastern_in_digits(shown: str) -> InDigits:
-    """Return a text (normal form) with Han and Korean numerals, and ``three pm``, in digits."""
-    return rewritten(
-        shown, [(_CLOCK, _clock), (_EAST, _east), (_NATIVE, _native), (_OCLOCK, _oclock)]
-    )
-
-
-@lru_cache(maxsize=20_000)
 def in_digits(shown: str) -> InDigits:
     """Return a text (normal form) with every word numeral in digits.
 
@@ -205,9 +197,28 @@ def eastern_value(written: str) -> float | None:
     return total + section + (current or 0.0)
 
 
+HOURS: tuple[tuple[re.Pattern[str], Reader], ...] = (
+    (_CLOCK, _clock),
+    (_EAST, _east),
+    (_NATIVE, _native),
+    (_OCLOCK, _oclock),
+)
+_DAYS = {"하루": 1, "이틀": 2, "사흘": 3, "나흘": 4, "닷새": 5, "엿새": 6, "이레": 7, "여드레": 8, "아흐레": 9,
+         "열흘": 10, "보름": 15}  # fmt: skip
+_DAYS_WORD = re.compile(
+    rf"(?<![가-힣])(?:{'|'.join(_DAYS)})(?!달|날|[가-힣]{{4}})"
+    r"(?<!하루(?! 동안| 걸|이에요|예요|입니다|만에|[.,]|$))"
+)
+
+
+def _days(m: re.Match[str]) -> str:
+    return f"{_DAYS[m.group()]}일간"  # days long, never the day of the month
+
+
 NUMBERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (_CLOCK, _clock),
     (_EAST, _east),
     (_NATIVE, _native),
+    (_DAYS_WORD, _days),
     (_ENGLISH, _english),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -31,7 +32,7 @@ _UNITS = {
     "min": "minute", "mins": "minute", "minute": "minute", "minutes": "minute", "分": "minute",
     "分間": "minute", "分钟": "minute", "분": "minute", "h": "hour", "hr": "hour", "hrs": "hour",
     "hour": "hour", "hours": "hour", "時間": "hour", "시간": "hour", "小时": "hour", "个小时": "hour", "钟头": "hour", "个钟头": "hour", "day": "day",
-    "days": "day", "日": "day", "日間": "day", "일": "day", "天": "day", "week": "week", "weeks": "week",
+    "days": "day", "日": "day", "日間": "day", "일": "day", "일간": "day", "天": "day", "week": "week", "weeks": "week",
     "週間": "week", "주": "week", "周": "week", "month": "month", "months": "month", "か月": "month",
     "ヶ月": "month", "ヵ月": "month", "개월": "month", "个月": "month", "year": "year", "years": "year",
     "年": "year", "년": "year", "kb": "kb", "mb": "mb", "gb": "gb", "tb": "tb", "mbps": "mbps",
@@ -54,7 +55,9 @@ _UNITS = {
     "brl": "brl", "r$": "brl", "sek": "sek", "nok": "nok", "dkk": "dkk", "pesos": "peso",
     "マイクログラム": "mcg", "마이크로그램": "mcg", "微克": "mcg", "毫克": "mg", "ミリグラム": "mg", "밀리그램": "mg",
     "horas": "hour", "hora": "hour", "minutos": "minute", "días": "day", "dias": "day", "semanas": "week",
-    "meses": "month", "años": "year", "마리": "匹", "잔": "杯", "장": "枚", "대": "台", "페이지": "page", "배": "倍",
+    "meses": "month", "mes": "month", "años": "year", "año": "year", "semana": "week", "día": "day", "dia": "day",
+    "segundo": "second", "segundos": "second", "minuto": "minute", "personas": "people", "gramos": "g",
+    "metros": "metre", "kilómetros": "km", "litros": "litre", "litro": "litre", "veces": "times", "páginas": "page", "마리": "匹", "잔": "杯", "장": "枚", "대": "台", "페이지": "page", "배": "倍",
 }  # fmt: skip
 # Units that measure the same thing, as whole multiples of the smallest of them.
 _SCALED = {
@@ -64,6 +67,9 @@ _SCALED = {
     "mg": ("mcg", 1000), "g": ("mcg", 10**6), "jin": ("mcg", 500 * 10**6), "kg": ("mcg", 10**9),
     "litre": ("ml", 1000), "kw": ("watt", 1000), "lb": ("oz", 16), "percent": ("hundredth", 1),
     "share": ("hundredth", 100),
+}  # fmt: skip
+_PARTS_OF = {
+    "day": "hour", "hour": "minute", "minute": "second", "week": "day", "year": "month", "kg": "g"
 }  # fmt: skip
 _BEFORE = (
     r"(?<![a-z])(?:us|ca?|au?|nz|hk|s|r)\$|[$€£¥₩₹]"
@@ -124,14 +130,40 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         start, end = written.span(m.start(), m.end())
         if not taken.meets(start, end):
             found.append(Quantity(read.value, read.unit, start, end, read.others))
-    return tuple(found)
+    return tuple(_in_parts(found, shown))
 
 
 def only_quantity(text: str) -> Quantity | None:
     """Return the number a value consists of, None when it says anything more."""
     shown = _ABOUT.sub("", normal(text)).removesuffix(".")
     whole = _QUANTITY.fullmatch(fractions_in_digits(shown).text)
-    return _quantity(whole) if whole else None
+    if whole:
+        return _quantity(whole)
+    found = quantities(shown)
+    is_all = len(found) == 1 and (found[0].start, found[0].end) == (0, len(shown))
+    return found[0] if is_all else None
+
+
+def _in_parts(found: Sequence[Quantity], shown: str) -> list[Quantity]:
+    """Return amounts told in parts as one: 2 hours 30 minutes."""
+    merged: list[Quantity] = []
+    for part in found:
+        adds = bool(merged) and _adds_to(merged[-1], part, shown)
+        merged.append(_sum(merged.pop(), part) if adds else part)
+    return merged
+
+
+def _sum(whole: Quantity, part: Quantity) -> Quantity:
+    (value, base), (rest, _) = (_scaled(q.value, q.unit) for q in (whole, part))
+    return Quantity(value + rest, base, whole.start, part.end)
+
+
+def _adds_to(whole: Quantity, part: Quantity, shown: str) -> bool:
+    """Return whether a part of a unit follows whole ones, and is less than another one."""
+    if _PARTS_OF.get(whole.unit) != part.unit or whole.value % 1 or whole.end > part.start:
+        return False
+    is_less = _scaled(part.value, part.unit)[0] < _scaled(Decimal(1), whole.unit)[0]
+    return is_less and shown[whole.end : part.start] in ("", " ", " and ", " y ")
 
 
 def same_quantity(a: Quantity, b: Quantity) -> bool:

@@ -77,6 +77,7 @@ def test_an_exclusion_file_takes_probes_out(reason: str, experiment: Make, tmp_p
     (root / "out.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\r\n\n".join(lines))
     inputs = load_inputs(experiment(exclude=["out.jsonl"]), root)
     assert names(inputs) == {"s1": ["a"]}
+    assert inputs.excluded == {reason: 2}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from io import StringIO
 
@@ -76,3 +77,13 @@ def test_the_columns_of_the_loss_tables_add_up_to_their_n(summary: Summary) -> N
         ]
         assert len(numbers) == 4
         assert all(n == sum(parts) for n, *parts in numbers)
+
+
+def test_probes_that_a_file_excludes_are_told_with_their_reasons(run: RunFolder) -> None:
+    """How many were left out and why stands above the tables; a run without any says nothing."""
+    manifest = run.manifest() | {"excluded": {"label is wrong": 2, "asked twice": 1}}
+    (run.path / "manifest.json").write_text(json.dumps(manifest))
+    told = "Probes excluded, and not asked: 2 label is wrong; 1 asked twice."
+    assert told in summarise(run).notices
+    (run.path / "manifest.json").write_text(json.dumps(manifest | {"excluded": {}}))
+    assert not any("excluded" in notice for notice in summarise(run).notices)

@@ -11,9 +11,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = {"en", "ja", "ko", "zh"}
-# Wanted: 0.30. The half written apart misses it: most of its answers name the old value as well,
-# and an answer that names a forbidden value, even to deny it, is for the judge.
-AMBIGUOUS_SHARE = {"seen": 0.30, "unseen": 0.45}
+# Wanted: 0.30. The half written apart misses it: many of its answers name the old value as well,
+# in a sentence that does not plainly set it aside, and a third are hedged, reworded or tell of
+# another's fact.
+AMBIGUOUS_SHARE = {"seen": 0.26, "unseen": 0.41}
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +38,27 @@ def test_no_wrong_answer_passes_and_few_right_ones_fail(script: ModuleType, half
     assert found.false_passes == ()
     assert found.false_fail_share <= 0.02, found.false_fails
     assert found.ambiguous_share <= AMBIGUOUS_SHARE[half]
+
+
+def test_an_answer_that_names_both_values_is_decided_by_what_it_sets_aside(
+    script: ModuleType,
+) -> None:
+    """In five languages: no wrong choice passes, no right one fails, nearly all are decided."""
+    pairs = script.read_battery(ROOT / "tests" / "data" / "battery_choice.jsonl")
+    assert {pair["language"] for pair in pairs} == LANGUAGES | {"es"}
+    found = script.measure(pairs, script.typed)
+    assert (found.false_passes, found.false_fails) == ((), ())
+    right = [pair for pair in pairs if pair["verdict"] == "right"]
+    assert len(script.measure(right, script.typed).ambiguous) <= 0.06 * len(right)
+
+
+def test_a_choice_told_the_other_way_round_never_passes(script: ModuleType) -> None:
+    """Whatever passes fails or is open when the expected and the forbidden values change places."""
+    pairs = script.read_battery(ROOT / "tests" / "data" / "battery_choice.jsonl")
+    turned = [{**p, "expect": [p["forbid"]], "forbid": p["expect"][0]} for p in pairs]
+    passed = [p["id"] for p in pairs if script.typed(p) == "pass"]
+    assert len(passed) > 80
+    assert not {t["id"] for t in turned if script.typed(t) == "pass"} & set(passed)
 
 
 def test_the_battery_is_large_and_in_four_languages(script: ModuleType) -> None:

@@ -153,6 +153,8 @@ def test_what_is_neither_is_left_to_the_judge(answer: str, expect: Expect, rule:
         ("5000円です", "3000円", "五千円", "fail", "forbidden_value"),
         ("$500, previously $700", "$500", "$700", "ambiguous", "forbidden_value_beside"),
         ("It changed from $700 to $500.", "$500", "$700", "ambiguous", "forbidden_value_beside"),
+        ("$500, not $700.", "$500", "$700", "pass", "forbidden_value_denied"),
+        ("$500, not $700, was rejected.", "$500", "$700", "ambiguous", "forbidden_value_beside"),
         ("It changed from $500 to $700.", "$500", "$700", "fail", "forbidden_value"),
         ("$500, and $700 too", "$500", "$700", "ambiguous", "forbidden_value_beside"),
         ("$500", "$500", "$700", "pass", "value_found"),
@@ -165,10 +167,10 @@ def test_what_is_neither_is_left_to_the_judge(answer: str, expect: Expect, rule:
         ("濃い赤", "濃い赤", "赤", "pass", "value_found"),
     ],
 )
-def test_a_forbidden_value_is_never_a_pass(
+def test_a_forbidden_value_passes_only_where_it_is_plainly_set_aside(
     answer: str, expect: str, forbid: str, verdict: str, rule: str
 ) -> None:
-    """The old value alone fails as stale; beside the right one, even denied, it is for the judge.
+    """The old value alone fails as stale; beside the right one it is for the judge, or set aside.
 
     A value that stands only inside a longer value of the other side does not count.
     """

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxeng.harness.scoring.numerals import eastern_in_digits, in_digits
+from ctxeng.harness.scoring.clock import clock_in_digits
+from ctxeng.harness.scoring.numerals import in_digits
 from ctxeng.harness.scoring.text import normal
 from tests.generators import WORDS
 
@@ -116,7 +117,7 @@ def test_a_numeral_inside_an_ordinary_word_stays_a_word(word: str) -> None:
 
 def test_dates_are_read_without_english_words() -> None:
     """A modal verb before "one" is no date in May; an hour before "pm" is an hour."""
-    assert eastern_in_digits("you may one day meet at three pm").text == (
+    assert clock_in_digits("you may one day meet at three pm").text == (
         "you may one day meet at 3 pm"
     )
 

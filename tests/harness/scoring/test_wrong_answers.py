@@ -237,3 +237,75 @@ def test_a_part_of_a_longer_name_or_a_denied_word_is_no_pass(
 def test_the_plain_name_still_passes(kind: str, expect: str, answer: str) -> None:
     """What only follows the value makes it no other."""
     assert said(kind, expect, answer, "Who or what was it?") == "pass"
+
+
+@pytest.mark.parametrize(
+    ("expect", "answer", "question"),
+    [
+        ("70 %", "7割引", "どのくらいですか?"),
+        ("70%", "70%引きです", "値段は何%ですか?"),
+        ("70%", "7할 할인", "몇 퍼센트예요?"),
+        ("30%", "30% off", "Which share is it?"),
+        ("70%", "减少70%", "占多少?"),
+        ("20%", "打八折", "多少折扣?"),
+        ("二日", "二日間です", "いつですか?"),
+        ("二日", "二日目", "いつですか?"),
+        ("3일", "3일간", "언제예요?"),
+        ("3일", "3일 동안", "언제예요?"),
+        ("3号", "3号楼", "几号?"),
+        ("かば", "かばん", "何ですか?"),
+        ("いか", "いかだ", "何ですか?"),
+        ("たい", "たいやきです", "何ですか?"),
+        ("りんご", "りんごジュース", "何ですか?"),
+        ("みかん", "あまみかんです", "何ですか?"),
+        ("1 hour", "It takes an hour.", "How long?"),
+        ("2 hours", "two hours and a bit", "How long?"),
+        ("6", "half a dozen and one", "How many?"),
+        ("3 days", "사흘에 한 번", "얼마나?"),
+        ("2 weeks", "a fortnight", "How long?"),
+        ("750,000", "three quarters of a million", "How many?"),
+        ("2割引", "20%オフ", "どのくらいですか?"),
+        ("五点", "差两分五点前", "几点?"),
+        ("cuarto", "cuarto de baño", "¿Qué es?"),
+        ("medio", "medio mundo", "¿Qué es?"),
+    ],
+)
+def test_an_amount_or_a_word_within_another_is_for_the_judge(
+    expect: str, answer: str, question: str
+) -> None:
+    """A share taken off, days that last, a word in a longer one, an article that may count."""
+    assert said("other", expect, answer, question) == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    ("expect", "answer", "question"),
+    [
+        ("70%", "7割引です", "割引は何%ですか?"),
+        ("20%", "20% off", "What is the discount?"),
+        ("二日間", "二日間です", "どのくらいですか?"),
+        ("2日", "2日間", "どのくらいかかりますか?"),
+        ("二日", "5月二日です", "いつですか?"),
+        ("かば", "かばです。", "何ですか?"),
+        ("かば", "答えはかばでした", "何ですか?"),
+        ("りんご", "赤いものはりんごとブドウ", "何ですか?"),
+        ("6", "half a dozen", "How many?"),
+        ("500,000", "half a million", "How many?"),
+        ("6か月", "半年です", "どのくらいですか?"),
+        ("6개월", "반년이에요", "얼마나?"),
+        ("10일", "열흘이에요", "얼마나 걸려요?"),
+        ("사흘", "3일입니다", "얼마나 걸려요?"),
+        ("1일", "하루예요", "얼마나 걸려요?"),
+        ("3:30", "half past three", "When?"),
+        ("2時間30分", "2時間半です", "どのくらいですか?"),
+        ("2.5 hours", "2 hours 30 minutes", "How long?"),
+    ],
+)
+def test_the_same_amount_or_word_passes(expect: str, answer: str, question: str) -> None:
+    """Where the question asks for it, and in other words for the same number."""
+    assert said("other", expect, answer, question) == "pass"
+
+
+@pytest.mark.parametrize("expect", ["2 hours", "30 minutes"])
+def test_a_part_of_an_amount_is_not_the_amount(expect: str) -> None:
+    """Two hours and thirty minutes are one length of time."""
+    assert said("number", expect, "2 hours 30 minutes", "How long?") == "fail"

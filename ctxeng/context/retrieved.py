@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
@@ -30,10 +31,13 @@ def retrieved_blocks(
     """
     blocks = []
     for place, group in enumerate(groups):
+        matched = group.matched_seqs
         for message in group.messages:
             if message.seq in shown:
                 continue
-            nearest = min(group.matches, key=lambda s: (abs(s - message.seq), -group.matches[s], s))
+            at = bisect_left(matched, message.seq)
+            beside = matched[max(0, at - 1) : at + 1]
+            nearest = min(beside, key=lambda s: (abs(s - message.seq), -group.matches[s], s))
             meta = {"group": place, "score": group.score, "before": message.seq < nearest}
             block = replace(snapshot.raw("retrieved", message), meta=meta)
             away = abs(nearest - message.seq)

@@ -18,6 +18,8 @@ from ctxeng.core.messages import result_text
 from ctxeng.retrieval import MessageGroup, Retrieval
 from ctxeng.retrieval.analyser import analyse
 
+FEWEST_TOKENS = 5  # of a found message that was cut and holds nothing that was asked for
+
 
 def retrieved_blocks(
     groups: Sequence[MessageGroup], snapshot: Snapshot, shown: Collection[int]
@@ -50,7 +52,8 @@ def cut_around(question: str, count: Count) -> Cut:
     """Return how found messages that do not fit are cut: to the words around the match.
 
     A neighbour that shares no word with the question keeps the end that is next to the match. A
-    tool call and its result keep their places and ids, and something of what each says.
+    tool call and its result keep their places and ids, and something of what each says. A message
+    of which neither a word that is asked for nor a few others would be left is left out.
     """
     terms = analyse(question)
 
@@ -61,7 +64,7 @@ def cut_around(question: str, count: Count) -> Cut:
             return None if shorter is None or any(map(_says_nothing, shorter)) else shorter
         ends = bool(unit[0].meta.get("before"))
         one = around_match(unit[0], terms, room_tokens, count, towards_end=ends)
-        return [one] if one else None
+        return [one] if one and _says_something(one.text, terms, count) else None
 
     return cut
 
@@ -99,6 +102,11 @@ def retrieval_record(found: Retrieval | None) -> dict[str, Any]:
             for g in found.groups
         ],
     }  # fmt: skip
+
+
+def _says_something(text: str, wanted: Collection[str], count: Count) -> bool:
+    said = text.replace(MARK.strip(), " ").strip()
+    return count(said) >= FEWEST_TOKENS or not set(analyse(said)).isdisjoint(wanted)
 
 
 def _says_nothing(block: Block) -> bool:

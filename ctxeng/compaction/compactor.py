@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ctxeng.compaction import episodes, hierarchy, memory, reprocess, rolling
@@ -70,6 +70,7 @@ class Compactor:
         self._store = store
         self._settings = settings
         self._distiller = distiller
+        self._failed: dict[tuple[str, ArtifactKind], int] = {}
         self._reader = StateReader(store, settings, counter)
         self._embedder = embedder
         self._tools = Tools(
@@ -89,7 +90,8 @@ class Compactor:
 
         Args:
             kinds: only these.
-            attempt: how often this has failed before; a model is asked anew in each attempt.
+            attempt: how often this has failed before; a model is asked anew in each attempt. Where
+                nobody counts, it is so after the first failure in a row, the third, the seventh …
 
         Each kind goes on until nothing is due or something fails; every step makes progress or
         ends the loop. A lost race reads the new state and looks again. Marked ``keep_raw``
@@ -98,14 +100,17 @@ class Compactor:
         Raises:
             LimitReached: the client's limit on calls or money; nothing half-done is left.
         """
-        steps = [(kind, step) for kind, step in self._steps(attempt) if kind in kinds]
+        attempts = {kind: max(attempt, self._asked_anew(conversation_id, kind)) for kind in KINDS}
+        steps = [(kind, step) for kind, step in self._steps(attempts) if kind in kinds]
         if not (self._settings.compacts and steps):
             return CompactionReport(skipped="no compaction in this strategy")
         state = await self._reader.load(conversation_id)
         written: list[Artifact] = []
         failures: list[CompactionFailure] = []
         for kind, step in steps:
+            before = len(failures)
             state = await self._drain(kind, step, state, written, failures)
+            self._note((conversation_id, kind), failures[before:])
         skipped = "keep_raw" if state.conversation.keep_raw else ""
         return CompactionReport(written=tuple(written), failures=tuple(failures), skipped=skipped)
 
@@ -142,18 +147,35 @@ class Compactor:
         state = await self._reader.load(conversation_id)
         return not state.conversation.keep_raw and memory.due(state, self._tools) is not None
 
-    def _steps(self, attempt: int) -> list[tuple[ArtifactKind, Step]]:
+    def _steps(self, attempts: Mapping[ArtifactKind, int]) -> list[tuple[ArtifactKind, Step]]:
         steps: list[tuple[ArtifactKind, Step]] = []
-        settings, store, tools = self._settings, self._store, self._attempt(attempt)
+        settings, store = self._settings, self._store
+        tools = {kind: self._attempt(number) for kind, number in attempts.items()}
         if settings.rolling.enabled:
-            steps.append(("rolling", lambda s: rolling.step(store, s, tools)))
+            steps.append(("rolling", lambda s: rolling.step(store, s, tools["rolling"])))
         if settings.hierarchy.enabled:
-            steps.append(("node", lambda s: hierarchy.step(store, s, tools)))
+            steps.append(("node", lambda s: hierarchy.step(store, s, tools["node"])))
         if settings.episodes.enabled:
-            steps.append(("episode", lambda s: episodes.step(store, s, tools, self._embedder)))
+            embedder = self._embedder
+            steps.append(("episode", lambda s: episodes.step(store, s, tools["episode"], embedder)))
         if settings.memory.enabled:
-            steps.append(("memory", lambda s: memory.step(store, s, tools, self._distiller)))
+            distiller = self._distiller
+            steps.append(("memory", lambda s: memory.step(store, s, tools["memory"], distiller)))
         return steps
+
+    def _asked_anew(self, conversation_id: str, kind: ArtifactKind) -> int:
+        """Return the attempt after so many failures: the ledger would give the same answer again.
+
+        Each doubling of the failures pays for one more.
+        """
+        return (self._failed.get((conversation_id, kind), 0) + 1).bit_length() - 1
+
+    def _note(self, work: tuple[str, ArtifactKind], failures: Sequence[CompactionFailure]) -> None:
+        """Remember how often in a row answers were of no use."""
+        if not failures:
+            self._failed.pop(work, None)
+        elif not any(failure.is_outage for failure in failures):
+            self._failed[work] = self._failed.get(work, 0) + 1
 
     async def _check(self, state: State) -> None:
         await self._store.check_unedited(

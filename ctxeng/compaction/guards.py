@@ -14,7 +14,7 @@ from ctxeng.core.protocols import TokenCounter
 
 Script = Literal["latin", "kana", "han", "hangul", "cyrillic", "other", "none"]
 
-REPEAT_SHARE = 0.98
+REPEAT_SHARE = 0.9
 DRIFT_SHARE = 0.2
 _SCRIPTS: tuple[tuple[str, Script], ...] = (
     ("LATIN", "latin"),
@@ -43,7 +43,7 @@ def check_summary(text: str, source: str, *, counter: TokenCounter, room_tokens:
     given, written = counter.count(source), counter.count(text)
     if written > max(given, room_tokens):
         raise CompactionFailed("longer_than_input", f"{written} tokens from {given}")
-    if given > room_tokens and _same_words(text, source):
+    if given > room_tokens and written >= REPEAT_SHARE * given and _same_words(text, source):
         raise CompactionFailed("repeats_input", f"{written} tokens from {given}")
 
 
@@ -74,7 +74,6 @@ def _script(character: str) -> Script:
 
 
 def _same_words(text: str, source: str) -> bool:
-    mine, given = _WORDS.findall(text.casefold()), _WORDS.findall(source.casefold())
-    if not given:
-        return False
-    return len(mine) >= REPEAT_SHARE * len(given) and mine[:50] == given[:50]
+    """Return whether a text holds nearly all words of its source, whatever stands around them."""
+    mine, given = (Counter(_WORDS.findall(t.casefold())) for t in (text, source))
+    return bool(given) and (mine & given).total() >= REPEAT_SHARE * given.total()

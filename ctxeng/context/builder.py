@@ -144,41 +144,51 @@ class ContextBuilder:
         *,
         retrieved_tokens: int | None = None,
     ) -> tuple[FittedRecent, FittedRecent]:
-        """Return what fits of the window, and of the uncovered messages before it."""
+        """Return what fits of the window, and of the uncovered messages before it.
+
+        Args:
+            retrieved_tokens: of what was found; None before the search: its whole share is kept.
+        """
+        found = self._claimed_by_search(retrieved_tokens)
         recent = fit_recent(
             [snapshot.raw("recent", m) for m in raw.recent],
-            room_tokens=self._recent_room(snapshot, raw, room, retrieved_tokens),
+            room_tokens=self._recent_room(snapshot, raw, room, found),
             min_messages=self._settings.window.min_messages,
             count=self._count,
         )
+        left = found if raw.late or snapshot.head.keep_raw else 0
         tail = fit_recent(
             [snapshot.raw("tail", m) for m in raw.tail],
-            room_tokens=None if room is None else room - recent.tokens,
+            room_tokens=None if room is None else max(0, room - recent.tokens - left),
             min_messages=0,
             count=self._count,
         )
         return recent, tail
 
+    def _claimed_by_search(self, retrieved_tokens: int | None) -> int:
+        """Return what found messages claim of their share; before the search (None) all of it."""
+        if self._retriever is None or not self._settings.retrieval.enabled:
+            return 0
+        share = self._settings.budget.retrieved_tokens
+        return share if retrieved_tokens is None else min(share, retrieved_tokens)
+
     def _recent_room(
-        self, snapshot: Snapshot, raw: RawHistory, room: int | None, retrieved_tokens: int | None
+        self, snapshot: Snapshot, raw: RawHistory, room: int | None, found_tokens: int
     ) -> int | None:
         """Return the window's share, and what the shares of the sections beside it leave.
 
-        While compaction is late, or where the conversation is kept raw, that is the whole room.
-
-        Args:
-            retrieved_tokens: of what was found; None before the search: its whole share is kept.
+        While compaction is late, or where the conversation is kept raw, only found messages have a
+        share beside it: nothing else reaches what no longer fits.
         """
-        if room is None or raw.late or snapshot.head.keep_raw:
-            return room
-        budget, artifacts = self._settings.budget, usable(snapshot, self._settings)
-        made = {a.artifact_id: snapshot.made(_KIND_OF[a.kind], a).tokens for a in artifacts}
-        memory = sum(made[a.artifact_id] for a in artifacts if a.kind == "memory")
-        claimed = min(budget.memory_tokens, memory)
-        claimed += min(budget.summary_tokens, sum(made.values()) - memory)
-        if self._retriever is not None and self._settings.retrieval.enabled:
-            share = budget.retrieved_tokens
-            claimed += share if retrieved_tokens is None else min(share, retrieved_tokens)
+        if room is None:
+            return None
+        budget, claimed = self._settings.budget, found_tokens
+        if not raw.late:
+            artifacts = usable(snapshot, self._settings)
+            made = {a.artifact_id: snapshot.made(_KIND_OF[a.kind], a).tokens for a in artifacts}
+            memory = sum(made[a.artifact_id] for a in artifacts if a.kind == "memory")
+            claimed += min(budget.memory_tokens, memory)
+            claimed += min(budget.summary_tokens, sum(made.values()) - memory)
         return min(room, max(budget.recent_tokens, room - claimed))
 
     async def _retrieve(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,6 +18,8 @@ from ctxeng.core.messages import result_text
 from ctxeng.retrieval import MessageGroup, Retrieval
 from ctxeng.retrieval.analyser import analyse
 
+FEWEST_TOKENS = 5  # of a found message that was cut and holds nothing that was asked for
+
 
 def retrieved_blocks(
     groups: Sequence[MessageGroup], snapshot: Snapshot, shown: Collection[int]
@@ -30,10 +33,13 @@ def retrieved_blocks(
     """
     blocks = []
     for place, group in enumerate(groups):
+        matched = group.matched_seqs
         for message in group.messages:
             if message.seq in shown:
                 continue
-            nearest = min(group.matches, key=lambda s: (abs(s - message.seq), -group.matches[s], s))
+            at = bisect_left(matched, message.seq)
+            beside = matched[max(0, at - 1) : at + 1]
+            nearest = min(beside, key=lambda s: (abs(s - message.seq), -group.matches[s], s))
             meta = {"group": place, "score": group.score, "before": message.seq < nearest}
             block = replace(snapshot.raw("retrieved", message), meta=meta)
             away = abs(nearest - message.seq)
@@ -46,7 +52,8 @@ def cut_around(question: str, count: Count) -> Cut:
     """Return how found messages that do not fit are cut: to the words around the match.
 
     A neighbour that shares no word with the question keeps the end that is next to the match. A
-    tool call and its result keep their places and ids, and something of what each says.
+    tool call and its result keep their places and ids, and something of what each says. A message
+    of which neither a word that is asked for nor a few others would be left is left out.
     """
     terms = analyse(question)
 
@@ -57,7 +64,7 @@ def cut_around(question: str, count: Count) -> Cut:
             return None if shorter is None or any(map(_says_nothing, shorter)) else shorter
         ends = bool(unit[0].meta.get("before"))
         one = around_match(unit[0], terms, room_tokens, count, towards_end=ends)
-        return [one] if one else None
+        return [one] if one and _says_something(one.text, terms, count) else None
 
     return cut
 
@@ -95,6 +102,11 @@ def retrieval_record(found: Retrieval | None) -> dict[str, Any]:
             for g in found.groups
         ],
     }  # fmt: skip
+
+
+def _says_something(text: str, wanted: Collection[str], count: Count) -> bool:
+    said = text.replace(MARK.strip(), " ").strip()
+    return count(said) >= FEWEST_TOKENS or not set(analyse(said)).isdisjoint(wanted)
 
 
 def _says_nothing(block: Block) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count, pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from ctxeng.compaction import (
     VerbatimSummariser,
 )
 from ctxeng.core.artifacts import Artifact
+from ctxeng.core.calls import ModelRequest, ModelResponse
 from ctxeng.core.errors import (
     CompactionFailed,
     Conflict,
@@ -33,6 +36,8 @@ from ctxeng.core.messages import Message
 from ctxeng.core.pairs import call_ids, result_ids
 from ctxeng.core.protocols import Distiller, Summariser, Summary, SummaryTask
 from ctxeng.core.settings import StrategySettings, WindowSettings
+from ctxeng.models import Ledger
+from ctxeng.models.client import LedgerClient, Limits
 from ctxeng.models.offline import OfflineModel
 from ctxeng.store import Store
 from tests.compaction.fakes import (
@@ -71,6 +76,25 @@ def compactor_of(
         distiller=distiller or VerbatimDistiller(),
         counter=COUNTER,
     )
+
+
+class Refusable(OfflineModel):
+    """Gives answers in one role that a guard or the schema refuses, while told to."""
+
+    def __init__(self, role: str) -> None:
+        super().__init__()
+        self.role = role
+        self.refuses = True
+        self.refused = 0
+        self.refused_at_once = 1 if role == "distiller" else 3  # rolling, nodes, episodes
+
+    async def complete(self, request: ModelRequest) -> ModelResponse:
+        """Return a far too long text without a tool call, or the offline answer."""
+        answer = await super().complete(replace(request, model="offline"))
+        if not (self.refuses and request.role == self.role):
+            return answer
+        self.refused += 1
+        return replace(answer, text="words " * 3000, tool_input=None)
 
 
 def offline(store: Store, table: StrategySettings) -> Compactor:
@@ -169,6 +193,32 @@ async def test_a_failure_is_reported_and_the_next_run_tries_again(
     second = await compactor.run_due(name)
     assert ranges(second.written, "episode") == [(6, 11), (12, 17), (18, 23)]
     assert second.failures == ()
+
+
+@pytest.mark.parametrize("role", ["summariser", "distiller"])
+async def test_a_refused_answer_that_the_ledger_keeps_is_asked_for_anew(
+    store: Store, tmp_path: Path, role: str
+) -> None:
+    """The same question would get the same answer for ever; ever more seldom, for it is paid for."""
+    name = await filled(store, talk(24))
+    model = Refusable(role)
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    client = LedgerClient(model, ledger, limits=Limits())
+    summariser, distiller = ModelSummariser(client, "m"), ModelDistiller(client, "m")
+    compactor = compactor_of(store, EVERYTHING, summariser, distiller)
+    refused = []
+    for _ in range(8):
+        assert (await compactor.run_due(name)).failures != ()
+        refused.append(model.refused / model.refused_at_once)
+    assert refused == [1, 2, 2, 3, 3, 3, 3, 4]
+    model.refuses = False
+    restarted = compactor_of(store, EVERYTHING, summariser, distiller)
+    runs = 1
+    while (await restarted.run_due(name)).failures:
+        runs += 1
+    ledger.close()
+    assert runs == 16  # what the ledger holds is passed over at the same pace
+    assert ranges(await current(store, name), "memory")[-1] == (0, 23)
 
 
 async def test_one_kind_that_fails_does_not_hold_up_the_others(store: Store) -> None:

@@ -34,9 +34,12 @@ def checked(text: str, source: str, room_tokens: int = 20) -> str:
         (LONG.upper(), LONG, "repeats_input"),
         (LONG.replace(" ", "\n"), LONG, "repeats_input"),
         (LONG + " and more", LONG, "longer_than_input"),
-        (" ".join(LONG.split()[:195]), LONG, ""),  # 97.5 % of the words: under the share of 98
-        (" ".join(LONG.split()[:196]), LONG, "repeats_input"),  # 98 % of them
-        (" ".join(reversed(LONG.split())), LONG, ""),  # the same length, other words first
+        (" ".join(LONG.split()[:179]), LONG, ""),  # 89.5 % of the words: under the share of 90
+        (" ".join(LONG.split()[:182]), LONG, "repeats_input"),  # 90 % of its length
+        (" ".join(LONG.split()[20:]), LONG, "repeats_input"),  # whichever is left out
+        ("In short: " + " ".join(LONG.split()[:185]), LONG, "repeats_input"),  # and put before
+        (" ".join(reversed(LONG.split())), LONG, "repeats_input"),
+        (LONG[: len(LONG) // 2] * 2, LONG, ""),  # half of it twice says half of it
         ("予算" * 400, LONG, "longer_than_input"),
         ("!" * 100, "?" * 100, ""),  # no words at all to repeat
     ],

@@ -17,6 +17,7 @@ from ctxeng.core.pairs import call_ids, result_ids
 from ctxeng.core.protocols import Embedder
 from ctxeng.core.settings import StrategySettings
 from ctxeng.retrieval import Indexer, Retriever
+from ctxeng.retrieval.analyser import analyse
 from ctxeng.store import Store
 from ctxeng.tokens import open_counter
 from tests.compaction.fakes import COUNTER, answer, artifact, call, say, talk
@@ -602,6 +603,26 @@ async def test_neighbours_of_a_match_are_cut_to_what_is_left(
     assert {0, 1} <= found.keys() <= {0, 1, 2}
     assert context.tokens <= 220
     assert sum(b.tokens for b in found.values()) > 150  # and the room is used
+
+
+@pytest.mark.parametrize("room", range(20, 60, 2))
+async def test_no_found_message_is_cut_to_a_shred(
+    store: Store, embedder: Embedder, room: int
+) -> None:
+    """What is left of one holds a word that was asked for or five tokens, or it is left out."""
+    long = (
+        "The Kestrel invoice is PX-2291. " + "Nothing else was said about that matter today. " * 5
+    )
+    other = "Lunch was late, and somebody left the window of the kitchen open again. " * 5
+    await filled(store, [say(0, other), say(1, long), say(2, other), *PLANTED[3:]])
+    table = limited(
+        room + COUNTER.count("Kestrel PX-2291?"),
+        retrieval=SEARCH | {"gate": "always", "around": 1}, window={"tokens": 0, "min_messages": 0},
+    )  # fmt: skip
+    context = await searched(store, embedder, table, "Kestrel PX-2291?")
+    for block in context.of_kind("retrieved"):
+        left = block.text.replace("[…cut…]", " ").strip()
+        assert COUNTER.count(left) >= 5 or set(analyse(left)) & set(analyse("Kestrel PX-2291"))
 
 
 async def test_a_note_on_messages_that_are_all_shown_is_a_duplicate(store: Store) -> None:

@@ -14,7 +14,13 @@ from ctxeng.tokens import HeuristicCounter
 from tests.compaction.fakes import ScriptedSummariser
 
 
-def parts_of(store: Store, total_tokens: int | None, summariser: Summariser | None = None) -> Parts:
+def parts_of(
+    store: Store,
+    total_tokens: int | None,
+    summariser: Summariser | None = None,
+    *,
+    gate: str = "always",
+) -> Parts:
     """Return everything at once, with tiny thresholds and a budget."""
     return wire(
         settings_for(
@@ -24,7 +30,7 @@ def parts_of(store: Store, total_tokens: int | None, summariser: Summariser | No
                 "rolling": {"threshold_tokens": 10},
                 "episodes": {"size": 2},
                 "hierarchy": {"chunk_messages": 2},
-                "retrieval": {"gate": "always", "around": 0, "groups": 1},
+                "retrieval": {"gate": gate, "around": 0, "groups": 1},
                 "budget": {"total_tokens": total_tokens, "reserve_tokens": 0},
             },
         ),
@@ -73,7 +79,23 @@ async def test_what_does_not_fit_is_said_and_can_be_retrieved(either_store: Stor
     raw = {b.message_seqs[0] for b in built.history}
     out = {x.message_seqs[0] for x in built.left_out if x.reason == "keep_raw"}
     assert raw | out == set(range(12))
-    assert out
+    assert 2 in out
+    assert [b.message_seqs for b in built.of_kind("retrieved")] == [(2,)]
+
+
+async def test_late_compaction_leaves_found_messages_their_share(either_store: Store) -> None:
+    """The raw tail takes the room of notes, not that of the message that is asked for."""
+    await said(either_store)
+    parts = parts_of(either_store, 150)
+    await jobs.index(parts, "c")
+    built = await parts.builder.build("c", "What does the tenant of flat 2 pay?")
+    assert built.skipped
+    assert built.tokens <= 150
+    assert [b.message_seqs for b in built.of_kind("retrieved")] == [(2,)]
+    unsearched = parts_of(either_store, 150, gate="never")
+    nothing = await unsearched.builder.build("c", "What does the tenant of flat 2 pay?")
+    assert nothing.of_kind("retrieved") == ()
+    assert len(nothing.of_kind("tail")) > len(built.of_kind("tail"))
 
 
 class Marking(ScriptedSummariser):

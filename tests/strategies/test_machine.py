@@ -128,8 +128,9 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def index(self) -> None:
-        """Index what is not indexed."""
-        self.runner.run(jobs.index(self.parts, self.name))
+        """Index what is not indexed; a past prompt may find from now on what it did not then."""
+        if self.runner.run(jobs.index(self.parts, self.name)):
+            self._forget_prompts(since=-1)
 
     @precondition(lambda self: self.said)
     @rule(data=st.data(), text=spoken)

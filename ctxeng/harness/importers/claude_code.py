@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ctxeng.core.text import numbered
 from ctxeng.harness.importers.claude_code_lines import TALK, Line, read_line
 from ctxeng.harness.importers.claude_code_parts import Parts
 from ctxeng.harness.importers.claude_code_threads import Ordered, Thread, key_of, order
@@ -91,7 +92,7 @@ class _Reading:
         for kind, count in self.silent.items():
             account.skip(f"no message: {kind[:40] or 'without a type'}", count)
         for kind, count in self.unknown.items():
-            account.note(f"{count} blocks of unknown type {kind!r} are kept as they are")
+            account.note(f"{numbered(count, 'block')} of unknown type {kind!r} kept as found")
 
     def one(self, record: dict[str, Any], account: Account) -> None:
         """Read one record. Most are steps between messages, so these take the short way."""
@@ -189,7 +190,7 @@ def _drafts(
     lost = thread.settle()
     what = names.of_thread(key, 1)
     if lost:
-        account.note(f"{what}: {lost} lines name a parent that is not in the file")
+        account.note(f"{what}: parents of {numbered(lost, 'line')} not in the file")
     taken = bytearray(len(thread.parent)) if key == _SIDE else None
     number = 0
     while True:
@@ -209,7 +210,9 @@ def _account(ordered: Ordered, account: Account, what: str, *, is_last: bool) ->
     if is_last:
         account.skip("other branch", ordered.other_branches)
     if ordered.joints:
-        account.note(f"{what}: joined at {ordered.joints} places where the thread was broken")
+        account.note(
+            f"{what}: joined at {numbered(ordered.joints, 'place')} where the thread was broken"
+        )
     if ordered.by_time:
         account.note(f"{what}: lines are not in order of time, sorted by their timestamps")
 

@@ -123,7 +123,7 @@ def _parse_leniently(data: bytes, error: ValueError) -> Any:
     depth.
     """
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")  # files joined by hand have a mark in their middle
         try:
             value = json.loads(text, strict=False, parse_int=_integer)
         except RecursionError:

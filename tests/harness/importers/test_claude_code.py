@@ -235,8 +235,8 @@ def test_unknown_blocks_and_lost_parents_are_told(imported: Import, source: Writ
     found = imported("claude-code", path)
     assert found.messages[0].blocks == (block,)
     assert [what for _, what in found.findings] == [
-        "1 blocks of unknown type 'hologram' are kept as they are",
-        "file: 1 lines name a parent that is not in the file",
+        "1 block of unknown type 'hologram' kept as found",
+        "file: parents of 1 line not in the file",
     ]
 
 

@@ -21,8 +21,8 @@ from ctxeng.harness.importers.model import Account, Importer, Options, SessionDr
 from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.importers.values import mapped, text_of
 from ctxeng.harness.probes.model import Probe
-from ctxeng.harness.sessions.io import Header
 from ctxeng.harness.sessions.language import guess_language
+from ctxeng.harness.sessions.records import Header
 from ctxeng.harness.sessions.text import parse_json_unclean
 
 _MAIN, _SIDE = "", "sidechain"

@@ -14,7 +14,7 @@ import orjson
 
 from ctxeng.harness.importers.claude_code_lines import Line
 from ctxeng.harness.importers.claude_code_threads import Thread, key_of
-from ctxeng.harness.sessions.io import encode
+from ctxeng.harness.sessions.records import encode
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from ctxeng.harness.privacy.personal import (
 from ctxeng.harness.privacy.pseudonyms import pseudonym
 from ctxeng.harness.privacy.secrets import SecretDetector
 from ctxeng.harness.probes.model import Probe
-from ctxeng.harness.sessions.io import encode
+from ctxeng.harness.sessions.records import encode
 from ctxeng.harness.sessions.text import parse_json
 
 _FIXED = frozenset({"schema", "role", "timestamp", "language", "seq"})

@@ -36,7 +36,8 @@ def benchmark(
     """Import a benchmark, run all built-in arms, report by its categories and by position.
 
     The arms and plain BM25 share a budget of a quarter of the median session; in short sessions,
-    two messages and a note.
+    two messages and a note. A line of an --exclude file is {"id": ..., "reason": ...}; the list
+    may be wider than your copy.
     """
     from ctxeng.harness.experiments.benchmark import lay_out_benchmark
     from ctxeng.harness.experiments.bm25 import bm25_rows

@@ -110,12 +110,14 @@ class Benchmark:
     Args:
         scale: of the arms; its budget is that of every arm but the whole history.
         excluded: questions that are not asked, by reason.
+        excluded_elsewhere: ids of the exclusion files that no question of this copy has.
     """
 
     name: str
     experiment: Path
     scale: Scale
     excluded: Mapping[str, int]
+    excluded_elsewhere: int
 
     @property
     def budget_tokens(self) -> int:
@@ -156,8 +158,14 @@ def lay_out_benchmark(
     with atomic_file(experiment) as stream:
         text = _toml(name, folder.resolve(), scale, models, [path.resolve() for path in exclude])
         stream.write(text.encode("utf-8"))
+    probes = read_probes(probe_file)
+    told = exclusions(exclude, {probe.probe_id for probe in probes})
     return Benchmark(
-        name=name, experiment=experiment, scale=scale, excluded=_reasons(probe_file, exclude)
+        name=name,
+        experiment=experiment,
+        scale=scale,
+        excluded=_reasons(probes, told.reasons),
+        excluded_elsewhere=told.elsewhere,
     )
 
 
@@ -173,10 +181,8 @@ def _scale(sessions: Sequence[Session], probes: Sequence[Probe]) -> Scale:
     )
 
 
-def _reasons(probe_file: Path, exclude: Sequence[Path]) -> Mapping[str, int]:
+def _reasons(probes: Sequence[Probe], told: Mapping[str, str]) -> Mapping[str, int]:
     """Return how many questions are not asked, by the reason of the import or of a file."""
-    probes = read_probes(probe_file)
-    told = exclusions(exclude, {probe.probe_id for probe in probes})
     reasons = (p.note if p.status == "excluded" else told.get(p.probe_id) for p in probes)
     return dict(Counter(reason for reason in reasons if reason is not None).most_common())
 

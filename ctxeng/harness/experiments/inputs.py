@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from ctxeng.core.errors import DatasetError, SettingsError
 from ctxeng.core.messages import Session
+from ctxeng.core.text import numbered
 from ctxeng.harness.experiments.schema import ExperimentFile
 from ctxeng.harness.probes.io import check_against, read_probes
 from ctxeng.harness.probes.model import Probe
@@ -51,7 +53,9 @@ def load_inputs(experiment: ExperimentFile, workspace: Path) -> Inputs:
     check_against(probes, sessions)
     known = {p.probe_id for p in probes}
     excluded = exclusions(_existing(experiment.exclude, workspace, "exclude"), known)
-    kept = [p for p in probes if p.status == "accepted" and p.probe_id not in excluded]
+    if excluded.told:
+        logging.getLogger("ctxeng.experiments").warning(excluded.told)
+    kept = [p for p in probes if p.status == "accepted" and p.probe_id not in excluded.reasons]
     if not kept:
         raise DatasetError(
             f"probes must hold at least one accepted probe, got none in {experiment.probes}. "
@@ -62,7 +66,7 @@ def load_inputs(experiment: ExperimentFile, workspace: Path) -> Inputs:
     asked = tuple(s for s in sorted(sessions, key=_by_id) if by_session[s.session_id])
     _one_kind(asked)
     accepted = (p.probe_id for p in probes if p.status == "accepted")
-    reasons = Counter(excluded[probe_id] for probe_id in accepted if probe_id in excluded)
+    reasons = Counter(excluded.reasons[p] for p in accepted if p in excluded.reasons)
     return Inputs(
         sessions=asked,
         probes={s.session_id: by_session[s.session_id] for s in asked},
@@ -125,32 +129,58 @@ def _lines(path: Path) -> list[tuple[int, bytes]]:
         ) from None
 
 
-def exclusions(paths: Sequence[Path], known: Set[str]) -> dict[str, str]:
-    """Return the reasons of exclusion files by probe id: lines ``{"id": id, "reason": text}``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exclusions:
+    """What exclusion files take out: reasons by probe id, and how many ids are of no probe here."""
+
+    reasons: Mapping[str, str]
+    elsewhere: int
+
+    @property
+    def told(self) -> str:
+        """Return the sentence about ids that are of no probe here; nothing where there are none."""
+        if not self.elsewhere:
+            return ""
+        named = numbered(self.elsewhere, "id that is", "ids that are")
+        return f"exclude names {named} of no probe here (of {self.elsewhere + len(self.reasons)})"
+
+
+def exclusions(paths: Sequence[Path], known: Set[str]) -> Exclusions:
+    """Return what exclusion files take out: lines ``{"id": id, "reason": text}``.
+
+    A published list of label errors is wider than a sample of its benchmark, so ids that no probe
+    has are counted; a file of nothing else is of another set, or mistyped.
 
     Raises:
-        DatasetError: a line is damaged, or names no probe of ``known``.
+        DatasetError: a line is damaged, or a file names probes and none of ``known``.
     """
-    excluded: dict[str, str] = {}
-    strange: list[str] = []
+    reasons: dict[str, str] = {}
+    elsewhere: set[str] = set()
     for path in paths:
-        for number, line in _lines(path):
-            if not line.strip():
-                continue
-            try:
-                record = parse_json(line)
-                probe_id, reason = str(record["id"]), str(record["reason"])
-            except (ValueError, KeyError, TypeError):
-                raise DatasetError(
-                    f"{path}:{number}: an exclusion must be an object with id and reason."
-                ) from None
-            excluded[probe_id] = reason
-            if probe_id not in known:
-                strange.append(f"{probe_id!r} ({path}:{number})")
-    if strange:
-        more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
-        raise DatasetError(
-            f"exclude must name probes of the set, got {', '.join(strange[:3])}{more}. "
-            "Mend the ids or remove the lines."
-        )
-    return excluded
+        told = _exclusion_file(path)
+        strange = told.keys() - known
+        if told and len(strange) == len(told):
+            some = ", ".join(map(repr, sorted(strange)[:3]))
+            raise DatasetError(
+                f"an exclusion file must name a probe of the set, got {some}"
+                f"{' and others' if len(strange) > 3 else ''} alone ({path}). "
+                "Mend the ids or leave the file out."
+            )
+        elsewhere |= strange
+        reasons |= {name: reason for name, reason in told.items() if name in known}
+    return Exclusions(reasons=reasons, elsewhere=len(elsewhere))
+
+
+def _exclusion_file(path: Path) -> dict[str, str]:
+    told: dict[str, str] = {}
+    for number, line in _lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = parse_json(line)
+            told[str(record["id"])] = str(record["reason"])
+        except (ValueError, KeyError, TypeError):
+            raise DatasetError(
+                f"{path}:{number}: an exclusion must be an object with id and reason."
+            ) from None
+    return told

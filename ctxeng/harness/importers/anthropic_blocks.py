@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ctxeng.harness.importers.values import base64_bytes, joined, mapped, placeholder, text_of
-from ctxeng.harness.sessions.io import encode
+from ctxeng.harness.sessions.records import encode
 
 
 @dataclass(slots=True)

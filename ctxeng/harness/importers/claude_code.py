@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ctxeng.core.text import numbered
 from ctxeng.harness.importers.claude_code_lines import TALK, Line, read_line
 from ctxeng.harness.importers.claude_code_parts import Parts
-from ctxeng.harness.importers.claude_code_threads import Ordered, Thread, order
+from ctxeng.harness.importers.claude_code_threads import Ordered, Thread, key_of, order
 from ctxeng.harness.importers.model import Account, Importer, Options, SessionDraft
 from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.importers.values import mapped, text_of
 from ctxeng.harness.probes.model import Probe
-from ctxeng.harness.sessions.io import Header
 from ctxeng.harness.sessions.language import guess_language
+from ctxeng.harness.sessions.records import Header
 from ctxeng.harness.sessions.text import parse_json_unclean
 
 _MAIN, _SIDE = "", "sidechain"
@@ -91,7 +92,7 @@ class _Reading:
         for kind, count in self.silent.items():
             account.skip(f"no message: {kind[:40] or 'without a type'}", count)
         for kind, count in self.unknown.items():
-            account.note(f"{count} blocks of unknown type {kind!r} are kept as they are")
+            account.note(f"{numbered(count, 'block')} of unknown type {kind!r} kept as found")
 
     def one(self, record: dict[str, Any], account: Account) -> None:
         """Read one record. Most are steps between messages, so these take the short way."""
@@ -99,16 +100,17 @@ class _Reading:
         if not (isinstance(identity, str) and identity):
             self._aside(record, account)
             return
-        key = self._thread_of(record) if record.get("isSidechain") else _MAIN
-        thread = self.threads.get(key) or self._begun(key)
+        name = self._thread_of(record) if record.get("isSidechain") else _MAIN
+        thread = self.threads.get(name) or self._begun(name)
         parent = record.get("parentUuid") or record.get("logicalParentUuid")
         if not isinstance(parent, str):
             parent = text_of(parent)
-        if identity in thread.nodes:
+        key, before = key_of(identity), key_of(parent)
+        if key in thread.nodes:
             account.skip("repeated line")
             return
         if isinstance(kind, str) and kind not in TALK:
-            thread.pass_over(identity, parent)
+            thread.pass_over(key, before)
             self.silent[kind] += 1
             return
         line = read_line(record)
@@ -116,14 +118,14 @@ class _Reading:
             line = Line(reason="injected summary", at=line.at)
         time = line.at.timestamp() if line.at else 0.0
         if line.record is None:
-            thread.add(identity, parent, False, time)
+            thread.add(key, before, False, time)
             account.skip(line.reason)
-        elif time and thread.has_said(identity, hash((time, *line.told()))):
+        elif time and thread.has_said(key, key_of((time, *line.told()))):
             account.skip("repeated line")
         else:
-            node = thread.add(identity, parent, True, time, line.group)
+            node = thread.add(key, before, True, time, key_of(line.group))
             self.parts.add(thread, node, line)
-            self._remember(key, record, line)
+            self._remember(name, record, line)
 
     def _begun(self, key: str) -> Thread:
         thread = self.threads[key] = Thread()
@@ -139,7 +141,7 @@ class _Reading:
         kind = text_of(record.get("type"))
         if kind in _TITLES and (title := text_of(record.get(_TITLES[kind]))):
             leaf = text_of(record.get("leafUuid"))
-            if not leaf or any(leaf in thread.nodes for thread in self.threads.values()):
+            if not leaf or any(key_of(leaf) in thread.nodes for thread in self.threads.values()):
                 self.titles[kind] = title
         self.silent[kind] += 1
 
@@ -188,7 +190,7 @@ def _drafts(
     lost = thread.settle()
     what = names.of_thread(key, 1)
     if lost:
-        account.note(f"{what}: {lost} lines name a parent that is not in the file")
+        account.note(f"{what}: parents of {numbered(lost, 'line')} not in the file")
     taken = bytearray(len(thread.parent)) if key == _SIDE else None
     number = 0
     while True:
@@ -204,11 +206,13 @@ def _drafts(
 
 def _account(ordered: Ordered, account: Account, what: str, *, is_last: bool) -> None:
     account.take(len(ordered.messages))
-    account.merge(sum(len(nodes) - 1 for nodes in ordered.messages))
+    account.merge(ordered.messages.n_lines - len(ordered.messages))
     if is_last:
         account.skip("other branch", ordered.other_branches)
     if ordered.joints:
-        account.note(f"{what}: joined at {ordered.joints} places where the thread was broken")
+        account.note(
+            f"{what}: joined at {numbered(ordered.joints, 'place')} where the thread was broken"
+        )
     if ordered.by_time:
         account.note(f"{what}: lines are not in order of time, sorted by their timestamps")
 
@@ -231,7 +235,7 @@ def _draft(
         speakers=_speakers(thread, ordered, reading),
         meta=meta,
     )
-    merged = sum(len(nodes) - 1 for nodes in ordered.messages)
+    merged = ordered.messages.n_lines - len(ordered.messages)
     return SessionDraft(
         header=header,
         records=_records(thread, ordered, reading),

@@ -10,7 +10,7 @@ from typing import Any
 from ctxeng.harness.importers.anthropic_blocks import Content, read_content
 from ctxeng.harness.importers.injected import typed
 from ctxeng.harness.importers.values import mapped, text_of
-from ctxeng.harness.sessions.io import parse_timestamp
+from ctxeng.harness.sessions.records import parse_timestamp
 from ctxeng.harness.sessions.text import clean
 
 _USAGE = (

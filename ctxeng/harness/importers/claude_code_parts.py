@@ -13,8 +13,8 @@ from typing import IO, Any
 import orjson
 
 from ctxeng.harness.importers.claude_code_lines import Line
-from ctxeng.harness.importers.claude_code_threads import Thread
-from ctxeng.harness.sessions.io import encode
+from ctxeng.harness.importers.claude_code_threads import Thread, key_of
+from ctxeng.harness.sessions.records import encode
 
 
 @dataclass(slots=True)
@@ -29,9 +29,9 @@ class Parts:
     def add(self, thread: Thread, node: int, line: Line) -> None:
         """Keep the part that a line carries."""
         for call in line.calls:
-            thread.calls.setdefault(call, node)
+            thread.calls_tool(node, key_of(call))
         if line.answers:
-            thread.waiting_results[node] = line.answers
+            thread.answers_tool(node, key_of(line.answers))
         if not self._goes_on(thread, node):
             self.close()
             self._open = (thread, node)

@@ -9,11 +9,21 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 _NONE = -1
 _DISORDER_SHARE = 0.1
+_KEY_BITS = (1 << 60) - 1
+"""Bits of an id's hash that stand for it, what two machine digits hold: a third of the id's memory.
+
+Two of a million ids are alike once in two million files.
+"""
+
+
+def key_of(name: object) -> int:
+    """Return the number that stands for a name in memory; 0 for none."""
+    return hash(name) & _KEY_BITS if name else 0
 
 
 @dataclass(slots=True)
@@ -23,10 +33,11 @@ class Thread:
     ``message`` is 1 where the line carries part of a message. ``group`` numbers API messages
     (several lines can be one), ``call`` is the node whose tool call a result answers; ``offset``
     and ``length`` place its part in the spool, 0 long where an earlier line's part holds it.
-    ``said`` leads from the hash of what a line says, and when, to its node.
+    ``said`` leads from the hash of what a line says, and when, to its node. Names stand in the
+    tables by their keys, so that a file of a million lines is not in memory by its names.
     """
 
-    nodes: dict[str, int] = field(default_factory=dict)
+    nodes: dict[int, int] = field(default_factory=dict)
     parent: array[int] = field(default_factory=lambda: array("q"))
     message: bytearray = field(default_factory=bytearray)
     time: array[float] = field(default_factory=lambda: array("d"))
@@ -34,38 +45,46 @@ class Thread:
     call: array[int] = field(default_factory=lambda: array("q"))
     offset: array[int] = field(default_factory=lambda: array("q"))
     length: array[int] = field(default_factory=lambda: array("q"))
-    groups: dict[str, int] = field(default_factory=dict)
-    calls: dict[str, int] = field(default_factory=dict)
-    waiting_parents: dict[int, str] = field(default_factory=dict)
-    waiting_results: dict[int, str] = field(default_factory=dict)
+    groups: dict[int, int] = field(default_factory=dict)
+    calls: dict[int, int] = field(default_factory=dict)
+    waiting_parents: dict[int, int] = field(default_factory=dict)
+    waiting_results: dict[int, int] = field(default_factory=dict)
     said: dict[int, int] = field(default_factory=dict)
 
     def add(
         self,
-        key: str,
-        parent: str,
+        key: int,
+        parent: int,
         is_message: bool,
         time: float,
-        group: str = "",
+        group: int = 0,
     ) -> int:
-        """Add a line and return its node; the parent of a root is empty."""
+        """Add a line and return its node; the parent of a root is 0."""
         node = len(self.parent)
         self.nodes[key] = node
-        if not parent:
-            self.parent.append(_NONE)
-        else:
-            at = self.nodes.get(parent, _NONE)
-            self.parent.append(at)
-            if at == _NONE:
-                self.waiting_parents[node] = parent
+        at = self.nodes.get(parent, _NONE) if parent else _NONE
+        self.parent.append(at)
+        if parent and at == _NONE:
+            self.waiting_parents[node] = parent
         self.message.append(is_message)
         self.time.append(time)
         self.group.append(self.groups.setdefault(group, len(self.groups)) if group else _NONE)
+        self.call.append(_NONE)
         self.offset.append(0)
         self.length.append(0)
         return node
 
-    def has_said(self, key: str, told: int) -> bool:
+    def calls_tool(self, node: int, call: int) -> None:
+        """Keep that a line makes a tool call; the first to make it is the one."""
+        self.calls.setdefault(call, node)
+
+    def answers_tool(self, node: int, call: int) -> None:
+        """Keep that a line answers a tool call, which may be in a later line of the file."""
+        at = self.call[node] = self.calls.get(call, _NONE)
+        if at == _NONE:
+            self.waiting_results[node] = call
+
+    def has_said(self, key: int, told: int) -> bool:
         """Return whether a line repeats one there is, which it stands for from now on.
 
         A product that writes its history again may give the lines other ids.
@@ -76,7 +95,7 @@ class Thread:
         self.nodes[key] = node
         return True
 
-    def pass_over(self, key: str, parent: str) -> None:
+    def pass_over(self, key: int, parent: int) -> None:
         """Let a step between messages stand for the line it follows; without one it is a line."""
         before = self.nodes.get(parent)
         if before is None:
@@ -89,17 +108,56 @@ class Thread:
         for node, key in self.waiting_parents.items():
             self.parent[node] = self.nodes.get(key, _NONE)
         lost = sum(self.parent[node] == _NONE for node in self.waiting_parents)
-        self.call = array("q", [_NONE]) * len(self.parent)
         for node, call in self.waiting_results.items():
             self.call[node] = self.calls.get(call, _NONE)
         return lost
+
+
+class Messages:
+    """Messages in order, each the chain of its lines: the first, the last, what follows a line."""
+
+    def __init__(self, n_nodes: int, rank: Callable[[int], float]) -> None:
+        self._rank = rank
+        self._first: array[int] = array("q")
+        self._last: array[int] = array("q")
+        self._next = array("q", [_NONE]) * n_nodes
+        self.n_lines = 0
+
+    def begin(self, node: int) -> int:
+        """Begin a message with a line, and return its number."""
+        self._first.append(node)
+        self._last.append(node)
+        self.n_lines += 1
+        return len(self._first) - 1
+
+    def go_on(self, number: int, node: int) -> None:
+        """Add a line to a message."""
+        self._next[self._last[number]] = node
+        self._last[number] = node
+        self.n_lines += 1
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """Yield the nodes of each message, in their order in the file or in time."""
+        for node in self._first:
+            after = self._next[node]
+            if after == _NONE:
+                yield (node,)
+                continue
+            nodes = [node]
+            while after != _NONE:
+                nodes.append(after)
+                after = self._next[after]
+            yield tuple(sorted(nodes, key=self._rank))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
     """Messages of a thread in order, each as the nodes of its lines; and what was left out."""
 
-    messages: tuple[tuple[int, ...], ...]
+    messages: Messages
     other_branches: int
     joints: int
     by_time: bool
@@ -114,9 +172,9 @@ def order(thread: Thread, *, join_roots: bool = True, taken: bytearray | None = 
     """
     seen = bytearray(taken) if taken is not None else bytearray(len(thread.parent))
     rank, by_time = _rank(thread)
-    free = [node for node in range(len(seen)) if thread.message[node] and not seen[node]]
+    free = array("q", (n for n in range(len(seen)) if thread.message[n] and not seen[n]))
     if not free:
-        return Ordered(messages=(), other_branches=0, joints=0, by_time=by_time)
+        return Ordered(messages=Messages(0, rank), other_branches=0, joints=0, by_time=by_time)
     path, joints = _walk(thread, _leaf(thread, free, rank), seen, rank, join_roots)
     extras, results, others = _belonging(thread, path, seen)
     messages = _assemble(thread, path, extras, results, rank)
@@ -127,7 +185,7 @@ def order(thread: Thread, *, join_roots: bool = True, taken: bytearray | None = 
     return Ordered(messages=messages, other_branches=others, joints=joints, by_time=by_time)
 
 
-def _leaf(thread: Thread, free: list[int], rank: Callable[[int], float]) -> int:
+def _leaf(thread: Thread, free: Sequence[int], rank: Callable[[int], float]) -> int:
     """Return the newest message, or what goes on from it where a file is out of order."""
     newest = max(free, key=rank)
     child = array("q", [_NONE]) * len(thread.parent)
@@ -170,8 +228,8 @@ def _rank(thread: Thread) -> tuple[Callable[[int], float], bool]:
 
 def _walk(
     thread: Thread, leaf: int, seen: bytearray, rank: Callable[[int], float], join_roots: bool
-) -> tuple[list[int], int]:
-    path: list[int] = []
+) -> tuple[array[int], int]:
+    path = array("q")
     joints, node = 0, leaf
     while node != _NONE:
         seen[node] = 1
@@ -188,7 +246,7 @@ def _walk(
     return path, joints
 
 
-def _open_cycle(path: list[int], at: int, seen: bytearray, rank: Callable[[int], float]) -> int:
+def _open_cycle(path: array[int], at: int, seen: bytearray, rank: Callable[[int], float]) -> int:
     """Leave the cycle that ends the path at its earliest line, and return that line."""
     first = min(path[at:], key=rank)
     while path[-1] != first:
@@ -213,10 +271,13 @@ def _before(thread: Thread, node: int, seen: bytearray, rank: Callable[[int], fl
 
 
 def _belonging(
-    thread: Thread, path: list[int], seen: bytearray
+    thread: Thread, path: Sequence[int], seen: bytearray
 ) -> tuple[dict[int, list[int]], dict[int, list[int]], int]:
     """Find lines off the path that are part of its messages, or answer their tool calls."""
-    on_path = {thread.group[node] for node in path if thread.message[node]} - {_NONE}
+    on_path = bytearray(len(thread.groups) + 1)
+    for node in path:
+        on_path[thread.group[node]] |= thread.message[node]
+    on_path[_NONE] = 0
     extras: dict[int, list[int]] = defaultdict(list)
     results: dict[int, list[int]] = defaultdict(list)
     others = 0
@@ -224,9 +285,9 @@ def _belonging(
         if not thread.message[node] or seen[node]:
             continue
         call = thread.call[node]
-        if thread.group[node] in on_path:
+        if on_path[thread.group[node]]:
             extras[thread.group[node]].append(node)
-        elif call != _NONE and thread.group[call] in on_path:
+        elif call != _NONE and on_path[thread.group[call]]:
             results[thread.group[call]].append(node)
         else:
             others += 1
@@ -235,29 +296,31 @@ def _belonging(
 
 def _assemble(
     thread: Thread,
-    path: list[int],
+    path: Sequence[int],
     extras: dict[int, list[int]],
     results: dict[int, list[int]],
     rank: Callable[[int], float],
-) -> tuple[tuple[int, ...], ...]:
+) -> Messages:
     """Gather lines into messages; results that hang to the side follow their call in order."""
-    messages: list[list[int]] = []
-    place: dict[int, int] = {}
+    messages = Messages(len(thread.parent), rank)
+    place = array("q", [_NONE]) * len(thread.groups)
     pending: list[int] = []
     for node in path:
         if not thread.message[node]:
             continue
-        call, group = thread.call[node], thread.group[node]
-        answers = call != _NONE
-        while pending and (not answers or rank(pending[0]) < rank(node)) and group not in place:
-            messages.append([pending.pop(0)])
-        if group == _NONE:
-            messages.append([node])
-        elif group in place:
-            messages[place[group]].append(node)
-        else:
-            place[group] = len(messages)
-            messages.append([node, *extras.get(group, ())])
+        group, answers = thread.group[node], thread.call[node] != _NONE
+        begun = place[group] if group != _NONE else _NONE
+        while pending and (not answers or rank(pending[0]) < rank(node)) and begun == _NONE:
+            messages.begin(pending.pop(0))
+        if begun != _NONE:
+            messages.go_on(begun, node)
+            continue
+        begun = messages.begin(node)
+        if group != _NONE:
+            place[group] = begun
+            for extra in extras.get(group, ()):
+                messages.go_on(begun, extra)
             pending = sorted([*pending, *results.get(group, ())], key=rank)
-    messages += [[node] for node in pending]
-    return tuple(tuple(sorted(nodes, key=rank) if len(nodes) > 1 else nodes) for nodes in messages)
+    for node in pending:
+        messages.begin(node)
+    return messages

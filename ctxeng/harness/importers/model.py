@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal
 from ctxeng.core.messages import JsonBlock, Message, Role
 from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.probes.model import Probe
-from ctxeng.harness.sessions.io import Header, encode, message_record
 from ctxeng.harness.sessions.language import guess_language
+from ctxeng.harness.sessions.records import Header, encode, message_record
 from ctxeng.harness.sessions.text import json_fault, likely_encoding
 
 View = Literal["raw", "recorded"]

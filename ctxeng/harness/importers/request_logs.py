@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxeng.core.messages import Message
 from ctxeng.harness.importers.model import Account, SessionDraft, draft
-from ctxeng.harness.sessions.io import encode
+from ctxeng.harness.sessions.records import encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

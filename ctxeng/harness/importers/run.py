@@ -240,10 +240,13 @@ def _beginning(source: Source) -> str:
     """Return what a source that no format claims begins with, and its likely encoding."""
     if source.members:
         return f"holds {', '.join(source.members[:3])}{' …' if len(source.members) > 3 else ''}"
-    head = sample_of(source).head
-    encoding = likely_encoding(head)
+    if source.is_archive:
+        return "holds nothing"
+    sample = sample_of(source)
+    encoding = likely_encoding(sample.head)
     advice = f", looks like {encoding}: pass --encoding {encoding}" if encoding else ""
-    return f"begins with {head[:40]!r}{advice}"
+    fault = f"; {sample.fault}" if sample.fault and not encoding else ""
+    return f"begins with {sample.head[:40]!r}{advice}{fault}"
 
 
 def _nothing(report: ImportReport) -> str:

@@ -33,6 +33,7 @@ _COMPRESSED = {
     b"BZh": ("bzip2", "bunzip2"),
     b"\xfd7zXZ": ("xz", "unxz"),
 }
+_ZIP = b"PK\x03\x04"
 COMPRESSED_SUFFIXES = frozenset({".zst", ".gz", ".bz2", ".xz"})
 
 _BROKEN_ARCHIVE = (
@@ -177,6 +178,17 @@ class Sample:
         except DatasetError:
             return None
 
+    @cached_property
+    def fault(self) -> str:
+        """Return why a file that opens as JSON is no JSON, nor lines of it; else nothing."""
+        if not self._opens_as_json or self.records:
+            return ""
+        try:
+            self.source.json  # noqa: B018
+        except DatasetError as error:
+            return str(error)
+        return ""
+
     @property
     def first(self) -> dict[str, Any]:
         """Return the object, or the first object of the list, that the file is; else empty."""
@@ -202,6 +214,11 @@ def sample_of(source: Source) -> Sample:
         refuse_compressed(raw.read(6), source.name)
     with source.stream() as stream:
         head = stream.read(HEAD_BYTES) + stream.readline(MAX_LINE_BYTES)
+    if head.startswith(_ZIP):
+        raise DatasetError(
+            f"an archive must be a whole zip file, got one without its end ({source.name}). "
+            "Export it again."
+        )
     if not head.strip():
         raise DatasetError(f"a file to import must not be empty, got {source.name}. Remove it.")
     return Sample(source=source, head=head)

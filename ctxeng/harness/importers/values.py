@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ctxeng.harness.probes.model import Span
-from ctxeng.harness.sessions.io import parse_timestamp
+from ctxeng.harness.sessions.records import parse_timestamp
 
 
 def listed(value: Any) -> list[Any]:

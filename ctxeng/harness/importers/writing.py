@@ -14,7 +14,8 @@ from ctxeng.core.errors import DatasetError
 from ctxeng.harness.importers.model import SessionDraft
 from ctxeng.harness.probes.io import read_probes, write_probes
 from ctxeng.harness.probes.model import Probe
-from ctxeng.harness.sessions.io import encode, file_name
+from ctxeng.harness.sessions.io import file_name
+from ctxeng.harness.sessions.records import encode
 
 Outcome = Literal["written", "updated", "unchanged", "copy", "empty"]
 _CHUNK_BYTES = 1_000_000

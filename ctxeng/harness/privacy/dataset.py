@@ -13,13 +13,8 @@ from ctxeng.harness.privacy.found import Kind
 from ctxeng.harness.privacy.redactor import Redactor, texts_of
 from ctxeng.harness.probes.io import read_probes, write_probes
 from ctxeng.harness.probes.model import Probe
-from ctxeng.harness.sessions.io import (
-    atomic_file,
-    file_name,
-    message_from,
-    read_header,
-    session_files,
-)
+from ctxeng.harness.sessions.io import atomic_file, file_name, read_header, session_files
+from ctxeng.harness.sessions.records import message_from
 from ctxeng.harness.sessions.text import lines, open_utf8, parse_json
 
 CARD = "card.md"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 import phonenumbers
-from phonenumbers import Leniency, PhoneNumberFormat, PhoneNumberMatcher
+from phonenumbers import Leniency, PhoneNumberMatcher
 from stdnum import iban, luhn
 
 from ctxeng.harness.privacy.found import Found
@@ -161,7 +161,11 @@ class IpDetector:
 
 
 class PhoneDetector:
-    """Finds telephone numbers that libphonenumber holds to be in use somewhere."""
+    """Finds telephone numbers that libphonenumber holds to be in use somewhere.
+
+    A number is known by what follows the country's code, which the words around it would decide:
+    a probe's value stands alone.
+    """
 
     def find(self, text: str) -> Iterator[Found]:
         """Yield every number; digits in a row need a word for telephone before them."""
@@ -173,7 +177,7 @@ class PhoneDetector:
             for match in matcher:
                 if match.start not in seen and _is_called(text, match.start, match.raw_string):
                     seen.add(match.start)
-                    identity = phonenumbers.format_number(match.number, PhoneNumberFormat.E164)
+                    identity = phonenumbers.national_significant_number(match.number)
                     yield Found(kind="phone", start=match.start, end=match.end, identity=identity)
 
 

@@ -20,7 +20,7 @@ from ctxeng.harness.privacy.personal import (
 from ctxeng.harness.privacy.pseudonyms import pseudonym
 from ctxeng.harness.privacy.secrets import SecretDetector
 from ctxeng.harness.probes.model import Probe
-from ctxeng.harness.sessions.io import encode
+from ctxeng.harness.sessions.records import encode
 from ctxeng.harness.sessions.text import parse_json
 
 _FIXED = frozenset({"schema", "role", "timestamp", "language", "seq"})
@@ -39,6 +39,7 @@ class Redactor:
     people: Mapping[str, str] = field(default_factory=dict)
     replaced: Counter[Kind] = field(default_factory=Counter)
     _distinct: dict[Kind, set[str]] = field(default_factory=dict)
+    _told: dict[str, Found] = field(default_factory=dict)
     _secrets: SecretDetector = field(default_factory=SecretDetector)
     _detectors: tuple[Detector, ...] = ()
 
@@ -85,6 +86,7 @@ class Redactor:
             name = pseudonym(one, self.key)
             self.replaced[one.kind] += 1
             self._distinct.setdefault(one.kind, set()).add(name)
+            self._told[text[one.start : one.end]] = one
             parts += [text[place : one.start], name]
             place = one.end
         return "".join([*parts, text[place:]])
@@ -102,12 +104,20 @@ class Redactor:
             probe_id=self.text(probe.probe_id),
             session_id=self.text(probe.session_id),
             question=self.text(probe.question),
-            expect=tuple(tuple(map(self.text, group)) for group in probe.expect),
-            forbid=tuple(map(self.text, probe.forbid)),
+            expect=tuple(tuple(map(self._value, group)) for group in probe.expect),
+            forbid=tuple(map(self._value, probe.forbid)),
             author=self.text(probe.author),
             category=None if probe.category is None else self.text(probe.category),
             note=self.text(probe.note),
         )
+
+    def _value(self, value: str) -> str:
+        """Return a probe's value with pseudonyms; alone it has no words that tell what it is."""
+        changed, told = self.text(value), self._told.get(value)
+        if changed != value or told is None:
+            return changed
+        self.replaced[told.kind] += 1
+        return pseudonym(told, self.key)
 
 
 def over_texts(value: Any, change: Callable[[str], str], *, top: bool = True) -> Any:

@@ -10,7 +10,8 @@ from ctxeng.core.errors import DatasetError
 from ctxeng.core.messages import Session
 from ctxeng.harness.probes.freezing import thaw_fault
 from ctxeng.harness.probes.model import Probe, ProbeKind, Span
-from ctxeng.harness.sessions.io import atomic_file, encode
+from ctxeng.harness.sessions.io import atomic_file
+from ctxeng.harness.sessions.records import encode
 from ctxeng.harness.sessions.text import json_fault, lines, open_utf8, parse_json
 
 KINDS: tuple[str, ...] = get_args(ProbeKind)

@@ -66,6 +66,7 @@ class BenchmarkReport:
             "budget_tokens": self.benchmark.budget_tokens,
             "scale": self.benchmark.scale.record(),
             "excluded": dict(self.benchmark.excluded),
+            "excluded_elsewhere": self.benchmark.excluded_elsewhere,
             **{
                 name: [
                     {key: getattr(row, key) for key in ArmFigures.__slots__}
@@ -106,6 +107,8 @@ def markdown(report: BenchmarkReport) -> str:
     """Return the tables as Markdown."""
     bench = report.benchmark
     excluded = "; ".join(f"{n} {reason}" for reason, n in bench.excluded.items()) or "none"
+    if bench.excluded_elsewhere:
+        excluded += f" ({bench.excluded_elsewhere} more of the lists are not in this copy)"
     lines = [
         f"# {bench.name}",
         "",

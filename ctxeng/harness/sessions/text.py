@@ -33,8 +33,13 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _GUESSES = ("cp932", "euc_jp", "cp949", "gb18030", "big5", "cp1252")
+_WESTERN = re.compile("[ß-öø-ÿœšž]|[À-ÖØ-ÞŒŠŽ](?=[a-z])")
+"""Letters as Western words have them: small, or at the head of small ones."""
 _RETURNS = re.compile(r"\r+\n")
 _ESCAPED = re.compile(rb"\\(?:r|u(?:0000|[fF][eE][fF][fF]))")
+_STRUCTURE = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*"', re.DOTALL)
+_MOST_DIGITS = 4000
+"""Fewer than those that the interpreter refuses to read as a number."""
 _INT64 = range(-(2**63), 2**64)
 
 
@@ -114,13 +119,39 @@ def needs_cleaning(data: bytes) -> bool:
 def _parse_leniently(data: bytes, error: ValueError) -> Any:
     """Accept what the strict parser refuses although its structure is sound.
 
-    Lone surrogates, raw control characters in strings, NaN and numbers beyond a float's range,
-    deep nesting.
+    Lone surrogates, raw control characters in strings, NaN, numbers of any length, nesting of any
+    depth.
     """
     try:
-        return clean_json(json.loads(data.decode("utf-8"), strict=False))
+        text = data.decode("utf-8-sig")  # files joined by hand have a mark in their middle
+        try:
+            value = json.loads(text, strict=False, parse_int=_integer)
+        except RecursionError:
+            value = json.loads(_flattened(text), strict=False, parse_int=_integer)
     except (ValueError, RecursionError):
         raise error from None
+    return clean_json(value)
+
+
+def _integer(digits: str) -> int | str:
+    """Return an integer, or its digits where they are too many to count with."""
+    return int(digits) if len(digits) < _MOST_DIGITS else digits
+
+
+def _flattened(text: str) -> str:
+    """Return JSON in which what is nested deeper than ``MAX_DEPTH`` is text; linear in the text."""
+    parts, depth, kept_to, deep_from = [], 0, 0, 0
+    for token in _STRUCTURE.finditer(text):
+        if token[0] in "[{":
+            depth += 1
+            if depth == MAX_DEPTH + 1:
+                deep_from = token.start()
+        elif token[0] in "]}":
+            depth -= 1
+            if depth == MAX_DEPTH:
+                parts += [text[kept_to:deep_from], json.dumps(text[deep_from : token.end()])]
+                kept_to = token.end()
+    return "".join([*parts, text[kept_to:]])
 
 
 def json_fault(error: ValueError) -> str:
@@ -173,6 +204,8 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 def likely_encoding(data: bytes) -> str | None:
     """Return the name of an encoding that explains ``data``, None for UTF-8 or a mystery."""
+    if wide := _without_mark(data):
+        return wide
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -182,6 +215,16 @@ def likely_encoding(data: bytes) -> str | None:
         return None
     scored = [(score, name) for name in _GUESSES if (score := _plausibility(data, name)) > 0]
     return max(scored, default=(0.0, None), key=lambda pair: pair[0])[1]
+
+
+def _without_mark(data: bytes) -> str | None:
+    """Return the UTF-16 of text without a byte-order mark: every other byte of ASCII is 0."""
+    pairs = len(data) // 2
+    for name, zeros, others in (("utf-16-le", 1, 0), ("utf-16-be", 0, 1)):
+        empty = data[zeros : 2 * pairs : 2].count(0)
+        if empty > pairs // 3 and not data[others : 2 * pairs : 2].count(0):
+            return name
+    return None
 
 
 def _encoding_of(head: bytes, wanted: str | None, where: str) -> tuple[str, int]:
@@ -212,7 +255,7 @@ def _by_bom(head: bytes) -> tuple[str, int]:
 
 
 def _plausibility(data: bytes, encoding: str) -> float:
-    """Return the share of non-ASCII characters that are kana, hangul, CJK or Latin letters."""
+    """Return how likely the non-ASCII characters are, 0 to 1: kana, hangul, han, Latin letters."""
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -222,10 +265,11 @@ def _plausibility(data: bytes, encoding: str) -> float:
     foreign = [ch for ch in text if ord(ch) > 127]
     if not foreign:
         return 0.0
+    if encoding == "cp1252":
+        return len(_WESTERN.findall(text)) / len(foreign)
     kana_hangul = sum("\u3040" <= ch <= "\u30ff" or "\uac00" <= ch <= "\ud7a3" for ch in foreign)
     han = sum("\u4e00" <= ch <= "\u9fff" for ch in foreign)
-    latin = sum("\u00c0" <= ch <= "\u017f" for ch in foreign)
-    return (kana_hangul + 0.6 * han + 0.5 * latin) / len(foreign)
+    return (kana_hangul + 0.6 * han) / len(foreign)
 
 
 def _encoding_message(data: bytes, used: str, error: Exception, where: str) -> str:

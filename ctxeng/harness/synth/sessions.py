@@ -17,7 +17,8 @@ from ctxeng.core.messages import Message
 from ctxeng.core.text import numbered
 from ctxeng.harness.probes.io import write_probes
 from ctxeng.harness.probes.model import Probe, Span
-from ctxeng.harness.sessions.io import Header, atomic_file, encode, message_record
+from ctxeng.harness.sessions.io import atomic_file
+from ctxeng.harness.sessions.records import Header, encode, message_record
 
 Shape = Literal["stated", "pair", "updated"]
 SHAPES: tuple[Shape, ...] = ("stated", "pair", "updated")

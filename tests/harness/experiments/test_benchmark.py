@@ -116,13 +116,15 @@ def test_exclusion_files_are_heeded(tmp_path: Path) -> None:
     plain = lay_out_benchmark("locomo", source, tmp_path / "b", models=MODELS)
     inputs = load_inputs(read_experiment(plain.experiment), tmp_path)
     first = next(iter(inputs.probes.values()))[0].probe_id
-    (tmp_path / "errors.jsonl").write_text(json.dumps({"id": first, "reason": "wrong"}), "utf-8")
+    errors = [{"id": name, "reason": "wrong"} for name in (first, "conv-99/q000")]
+    (tmp_path / "errors.jsonl").write_text("\n".join(map(json.dumps, errors)), "utf-8")
     named = lay_out_benchmark(
         "locomo", source, tmp_path / "b", models=MODELS, exclude=[tmp_path / "errors.jsonl"]
     )
     kept = load_inputs(read_experiment(named.experiment), tmp_path)
     assert (inputs.probe_count, kept.probe_count) == (2, 1)
     assert named.excluded == {**plain.excluded, "wrong": 1}
+    assert (plain.excluded_elsewhere, named.excluded_elsewhere) == (0, 1)
 
 
 def test_another_name_is_refused(tmp_path: Path) -> None:

@@ -93,15 +93,27 @@ def test_a_damaged_exclusion_is_told_with_its_line(
         load_inputs(experiment(exclude=["out.jsonl"]), root)
 
 
-def test_an_exclusion_of_an_unknown_probe_is_told_in_one_line(
-    experiment: Make, tmp_path: Path
+def test_a_list_wider_than_the_sample_excludes_what_is_here_and_tells_the_rest(
+    experiment: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A mistyped id would else exclude nothing and say nothing."""
+    """A published list of label errors names probes of sessions that a copy does not hold."""
     root = workspace(tmp_path, ["s1"], [probe("a"), probe("b")])
-    line = '{"id": "nosuch", "reason": "typo"}\n'
-    (root / "out.jsonl").write_text('{"id": "a", "reason": "known"}\n' + line * 5, "utf-8")
-    with pytest.raises(DatasetError, match=r"'nosuch' \(.*out\.jsonl:2\).* and 2 more\. Mend"):
-        load_inputs(experiment(exclude=["out.jsonl"]), root)
+    wide = [f'{{"id": "{name}", "reason": "label"}}' for name in ("x", "a", "y", "x")]
+    (root / "out.jsonl").write_text("\n".join(wide), "utf-8")
+    assert names(load_inputs(experiment(exclude=["out.jsonl"]), root)) == {"s1": ["b"]}
+    assert caplog.messages == ["exclude names 2 ids that are of no probe here (of 3)"]
+
+
+def test_a_list_of_no_probe_here_is_refused(experiment: Make, tmp_path: Path) -> None:
+    """It is of another set, or mistyped, and would exclude nothing; an empty list is no fault."""
+    root = workspace(tmp_path, ["s1"], [probe("a"), probe("b")])
+    (root / "in.jsonl").write_text('{"id": "a", "reason": "known"}\n', "utf-8")
+    (root / "none.jsonl").write_text("\n", "utf-8")
+    lines = [f'{{"id": "nosuch{n}", "reason": "typo"}}' for n in range(4)]
+    (root / "out.jsonl").write_text("\n".join(lines), "utf-8")
+    assert names(load_inputs(experiment(exclude=["in.jsonl", "none.jsonl"]), root)) == {"s1": ["b"]}
+    with pytest.raises(DatasetError, match=r"'nosuch0'.* and others alone \(.*out\.jsonl\)\. Mend"):
+        load_inputs(experiment(exclude=["in.jsonl", "out.jsonl"]), root)
 
 
 def test_an_exclusion_that_is_a_folder_is_told(experiment: Make, tmp_path: Path) -> None:

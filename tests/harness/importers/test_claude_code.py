@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,10 @@ import orjson
 import pytest
 
 from ctxeng.core.pairs import call_ids, result_ids
+from ctxeng.harness.importers.run import import_paths
 from tests.harness.importers.conftest import Import, Write
 
+BYTES_A_TURN = 1200
 MAIN = "11111111-2222-3333-4444-555555555555"
 
 
@@ -116,6 +120,30 @@ def test_a_compaction_is_walked_past_and_its_summary_kept_only_as_recorded(
     assert not any("joined" in what for _, what in found.findings)
 
 
+def peak_of_import(path: Path, *, n_turns: int) -> int:
+    """Return the most bytes held while a session of two messages and two steps a turn is read."""
+    kinds, begun = ("user", "progress", "assistant", "progress"), datetime(2026, 1, 5, tzinfo=UTC)
+    with path.open("wb") as stream:
+        for number in range(4 * n_turns):
+            kind, before = kinds[number % 4], f"{number - 1:064}" if number else None
+            made = line(f"{number:064}", before, f"word {number}", kind=kind)
+            made["message"]["id"] = f"msg_{number:060}"
+            made["timestamp"] = begun + timedelta(seconds=number)
+            stream.write(orjson.dumps(made) + b"\n")
+    tracemalloc.start()
+    report = import_paths("claude-code", [path], path.with_suffix(""))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert report.messages == 2 * n_turns
+    return peak
+
+
+def test_a_turn_is_held_in_a_few_columns_whatever_its_ids_are(tmp_path: Path) -> None:
+    """Per turn of two messages and two steps, whose four ids alone are 452 bytes; 924 as measured."""
+    short, long = (peak_of_import(tmp_path / f"{n}.jsonl", n_turns=n) for n in (2000, 6000))
+    assert (long - short) / 4000 < BYTES_A_TURN
+
+
 def test_agents_in_the_file_are_sessions_of_their_own(imported: Import, source: Write) -> None:
     """Sidechains are told apart by agent, or by their roots where no agent is named."""
     path = source(
@@ -207,8 +235,8 @@ def test_unknown_blocks_and_lost_parents_are_told(imported: Import, source: Writ
     found = imported("claude-code", path)
     assert found.messages[0].blocks == (block,)
     assert [what for _, what in found.findings] == [
-        "1 blocks of unknown type 'hologram' are kept as they are",
-        "file: 1 lines name a parent that is not in the file",
+        "1 block of unknown type 'hologram' kept as found",
+        "file: parents of 1 line not in the file",
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ctxeng.harness.importers.claude_code_threads import Ordered, Thread, order
+from ctxeng.harness.importers.claude_code_threads import Ordered, Thread, key_of, order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +30,12 @@ def thread_of(*nodes: Node) -> Thread:
     thread = Thread()
     for node in nodes:
         number = thread.add(
-            node.key, node.parent, is_message=node.is_message, time=node.time, group=node.group
+            key_of(node.key), key_of(node.parent), node.is_message, node.time, key_of(node.group)
         )
         if node.call:
-            thread.calls[node.call] = number
+            thread.calls_tool(number, key_of(node.call))
         if node.answers:
-            thread.waiting_results[number] = node.answers
+            thread.answers_tool(number, key_of(node.answers))
     thread.settle()
     return thread
 

@@ -17,7 +17,7 @@ from ctxeng.harness.importers.model import Account, Importer, Options, SessionDr
 from ctxeng.harness.importers.registry import IMPORTERS
 from ctxeng.harness.importers.source import Source, sample_of
 from ctxeng.harness.probes.io import faults_of, probe_record
-from ctxeng.harness.sessions.io import message_from
+from ctxeng.harness.sessions.records import message_from
 from tests.harness.importers.conftest import Write
 from tests.support.foreign_chats import DISCORD, LANGSMITH, MARKDOWN, REALTALK, zip_slack
 

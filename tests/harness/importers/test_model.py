@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ctxeng.core.messages import Message
 from ctxeng.harness.importers.model import MAX_FINDINGS, Account, SessionDraft, Turns, draft
 from ctxeng.harness.importers.registry import IMPORTERS
-from ctxeng.harness.sessions.io import message_from
+from ctxeng.harness.sessions.records import message_from
 from tests.generators import histories
 
 AT = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)

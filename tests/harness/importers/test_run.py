@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -133,6 +134,67 @@ def test_a_folder_is_walked_in_order_past_what_is_no_session(
         ("cspell.json", """not recognised as any format: begins with b'{"words":["x"]}'"""),
     ]
     assert not found.report.failures
+
+
+def test_a_walk_ends_whatever_links_and_pipes_lie_on_its_way(
+    imported: Import, source: Write, tmp_path: Path
+) -> None:
+    """A pipe is not waited at, a folder that links lead back to is walked once, each is told."""
+    given = source(CHAT, name="a.jsonl").parent
+    os.mkfifo(given / "pipe.jsonl")
+    (given / "gone.jsonl").symlink_to("nowhere.jsonl")
+    (given / "round").symlink_to(".")
+    (given / "self").symlink_to("self")
+    found = imported("auto", given)
+    assert found.report.sessions == 1
+    assert {Path(f.file).name: f.what for f in found.report.findings} == {
+        "pipe.jsonl": "not looked at: a pipe, socket or device",
+        "gone.jsonl": "not looked at: a link that leads nowhere",
+        "round": "not looked at: a link to a folder that is walked already",
+        "self": "not looked at: a link that leads nowhere",
+    }
+    with pytest.raises(DatasetError, match="must be a file or a folder, got a pipe"):
+        imported("auto", given / "pipe.jsonl")
+
+
+def test_a_folder_that_may_not_be_looked_into_is_told(
+    imported: Import, source: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest is imported; where nothing else is there, the error has the reason."""
+    closed = source(CHAT, name="closed/a.jsonl").parent
+    given = source(CHAT, name="b.jsonl").parent
+    entries = Path.iterdir
+
+    def refuse(folder: Path) -> Iterator[Path]:
+        if folder == closed:
+            raise PermissionError(13, "Permission denied")
+        return entries(folder)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    found = imported("auto", given)
+    assert found.report.sessions == 1
+    assert [f.what for f in found.report.findings] == [
+        "a folder that cannot be looked into: Permission denied"
+    ]
+    with pytest.raises(DatasetError, match=r"got none in .*Permission denied"):
+        imported("auto", closed)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'[{"mapping": {"a": {"message"', "must be one whole value"),
+        (b"PK\x03\x04rest", "whole zip file, got one without its end"),
+        (b"PK\x05\x06" + bytes(18), "holds nothing"),
+        ('{"text": "plain words"}'.encode("utf-16-le"), "pass --encoding utf-16-le"),
+    ],
+)
+def test_a_broken_file_of_no_known_format_is_told_what_is_broken(
+    content: bytes, told: str, source: Write, tmp_path: Path
+) -> None:
+    """Cut off, archives too, empty, or in an encoding that has to be named."""
+    with pytest.raises(DatasetError, match=told):
+        import_paths("auto", [source(content, name="x.json")], tmp_path / "o")
 
 
 def test_a_folder_that_is_hidden_itself_is_walked(imported: Import, source: Write) -> None:

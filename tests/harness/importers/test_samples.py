@@ -16,7 +16,8 @@ from ctxeng.core.pairs import result_ids
 from ctxeng.harness.importers.registry import IMPORTERS, detect
 from ctxeng.harness.importers.run import import_paths
 from ctxeng.harness.importers.source import Source, sample_of
-from ctxeng.harness.sessions.io import encode, load_dataset, message_record
+from ctxeng.harness.sessions.io import load_dataset
+from ctxeng.harness.sessions.records import encode, message_record
 from ctxeng.harness.sessions.text import clean_json
 from tests.conftest import SHARED_DATA
 from tests.harness.importers.conftest import Import

@@ -210,3 +210,48 @@ def test_the_key_of_a_workspace_stays_and_is_private(tmp_path: Path) -> None:
 def test_kinds_are_those_of_the_labelled_lines() -> None:
     """Every kind is measured."""
     assert {kind for _, marks in labelled() for kind, _, _ in marks} == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("山田さんの電話は090-1234-5678です", "090-1234-5678"),
+        ("Her mobile is 090-1234-5678", "+81 90-1234-5678"),
+        ("전화는 010-9876-5432입니다", "010-9876-5432"),
+        ("call 020 7946 0958 in London", "+44 20 7946 0958"),
+    ],
+)
+def test_a_number_has_one_pseudonym_in_words_of_any_language_and_alone(
+    said: str, value: str
+) -> None:
+    """The country that the words around it suggest is no part of it: a probe's value has none."""
+    redactor = Redactor(key=b"k" * 32)
+    assert redactor.text(value) in redactor.text(said)
+    assert redactor.text(value).startswith("PHONE-")
+
+
+def test_a_probe_s_value_is_what_its_session_called_it() -> None:
+    """Alone a Chinese number, or digits in a row, are no telephone; the session said they are."""
+    redactor = Redactor(key=b"k" * 32)
+    said = redactor.text("手机是138-1234-5678") + redactor.text("please call 4155550132")
+    asked = Probe(
+        probe_id="p", session_id="s", question="Which?", kind="number",
+        expect=(("138-1234-5678",), ("4155550132",)),
+    )  # fmt: skip
+    values = [group[0] for group in redactor.probe(asked).expect]
+    assert all(value.startswith("PHONE-") and value in said for value in values)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgres://app:S3cretP4ss@db.internal:5432/x",
+        "the password is S3cretP4ss4711 on host01db",
+        "Authorization: Bearer abcDEF0123456789abcdefXYZ /v1/users42",
+    ],
+)
+def test_what_is_redacted_is_found_again_in_no_part(text: str) -> None:
+    """A pseudonym's own word, SECRET, does not make a secret of what follows it."""
+    once = Redactor(key=b"k" * 32).text(text)
+    assert "SECRET-" in once
+    assert not Redactor(key=b"k" * 32).find(once)

@@ -16,6 +16,7 @@ from ctxeng.core.protocols import Cutter, Summariser, Summary, SummaryTask, Toke
 from ctxeng.core.settings import StrategySettings
 
 SHORT_INPUT_TOKENS = 400  # below this a note may be as long as what it notes
+REDRAFT_REPLICATE = 1000  # added for the second draft of a summary that drifted
 NO_WORDS = "(no words)"
 CUT_MARK = " […cut…] "
 SHORTEST_CUT = 200  # characters: shorter messages are not what makes an input too long
@@ -105,7 +106,9 @@ async def _guarded(state: State, tools: Tools, task: SummaryTask) -> tuple[Summa
     if cut:
         meta["cut_messages"] = cut
     if drifted(summary.text, [source]):
-        again = await _asked(state, tools, replace(task, replicate=task.replicate + 1000))
+        again = await _asked(
+            state, tools, replace(task, replicate=task.replicate + REDRAFT_REPLICATE)
+        )
         meta["language_drift"] = 1 if not drifted(again.text, [source]) else 2
         summary = again if meta["language_drift"] == 1 else summary
     room = max(task.target_tokens * 2, SHORT_INPUT_TOKENS)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+MOST_TOKENS = 10**9  # of one call: more is no count
 ModelRole = Literal["reader", "summariser", "distiller", "judge", "drafter"]
 
 
@@ -78,6 +79,11 @@ class ModelResponse:
     cost_usd: float | None = None
     key: str = ""
     from_ledger: bool = False
+
+
+def is_token_count(value: object) -> bool:
+    """Return whether a value can be the tokens of a call, as a provider or a file tells them."""
+    return type(value) is int and 0 <= value <= MOST_TOKENS
 
 
 class ModelClient(Protocol):

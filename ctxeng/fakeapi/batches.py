@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -34,6 +35,7 @@ class Batch:
     requests: list[dict[str, Any]]
     results: dict[str, Result] = field(default_factory=dict)
     cancelled_at: datetime | None = None
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     ended_at: datetime | None = None
 
     @property
@@ -123,16 +125,18 @@ class BatchOffice:
         return list(reversed(self._batches.values()))
 
     def cancel(self, batch_id: str) -> Batch:
-        """Cancel what is not answered yet."""
+        """Cancel what is not answered yet; the batch ends at once."""
         batch = self.find(batch_id)
         if batch.ended_at is not None:
             raise Refusal("Batch has already ended")
         batch.cancelled_at = batch.cancelled_at or datetime.now(UTC)
+        batch.cancelled.set()
         return batch
 
     async def _run(self, batch: Batch) -> None:
         left = min(self._seconds, self._life.total_seconds())
-        await asyncio.sleep(left)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(batch.cancelled.wait(), left)
         for item in batch.requests:
             name = item["custom_id"]
             if batch.cancelled_at is not None:

@@ -4,9 +4,10 @@ from ctxeng.models.client import CacheMode, Delivery, LedgerClient, closing, ope
 from ctxeng.models.ledger import Ledger
 from ctxeng.models.limits import Limits
 from ctxeng.models.offline import OFFLINE
-from ctxeng.models.predicting import PredictingClient
+from ctxeng.models.predicting import FORETOLD, PredictingClient
 
 __all__ = [
+    "FORETOLD",
     "OFFLINE",
     "CacheMode",
     "Delivery",

@@ -11,6 +11,7 @@ from typing import Literal, Protocol, Self, runtime_checkable
 
 from ctxeng.core.calls import ModelClient, ModelRequest, ModelResponse, Usage
 from ctxeng.core.errors import CallMissing, ModelError
+from ctxeng.models.claims import claimed
 from ctxeng.models.keys import call_key
 from ctxeng.models.ledger import Ledger
 from ctxeng.models.limits import Limits
@@ -105,6 +106,14 @@ class LedgerClient:
             task.exception()  # seen: nobody may be waiting for it any more
 
     async def _call(self, key: str, request: ModelRequest) -> ModelResponse:
+        """Make a call, or take the answer of a process that is making it."""
+        if self._mode == "fresh":
+            return await self._made(key, request)
+        async with claimed(self._ledger.path, key):
+            known = self._ledger.find(key)
+            return known if known is not None else await self._made(key, request)
+
+    async def _made(self, key: str, request: ModelRequest) -> ModelResponse:
         expected = expected_cost_usd(request, batched=self._batched)
         self._limits.reserve(expected_cost_usd=expected)
         cost = None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
+from ctxeng.core.calls import ModelRequest, ModelResponse, Usage, is_token_count
 from ctxeng.core.errors import (
     EmptyAnswer,
     KeyRefused,
@@ -22,7 +22,6 @@ from ctxeng.models.schema import first_fault
 if TYPE_CHECKING:
     from anthropic.types import Message
 
-MOST_TOKENS = 10**9  # of one call: more is no count
 USELESS = (ModelRefused, EmptyAnswer, MalformedTool)  # worth asking again
 
 
@@ -62,7 +61,7 @@ def message_of(request: ModelRequest, answer: object) -> Message:
         and isinstance(answer.content, list)
         and all(map(_is_block, answer.content))
         and isinstance(answer.model, str)
-        and all(map(_is_count, _counts(answer)))
+        and all(map(is_token_count, _counts(answer)))
     )
     if not readable:
         raise unreadable(request)
@@ -85,10 +84,6 @@ def _counts(message: Message) -> tuple[object, ...]:
         getattr(usage, "output_tokens", None),
         *(getattr(usage, name, None) or 0 for name in cached),
     )
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and 0 <= value <= MOST_TOKENS
 
 
 def unreadable(request: ModelRequest) -> ModelUnavailable:

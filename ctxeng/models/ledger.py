@@ -20,7 +20,7 @@ from typing import Any
 
 import tenacity
 
-from ctxeng.core.calls import ModelRequest, ModelResponse, Usage
+from ctxeng.core.calls import ModelRequest, ModelResponse, Usage, is_token_count
 from ctxeng.core.errors import InputError, ModelError
 
 SCHEMA_VERSION = 1
@@ -205,7 +205,8 @@ class Ledger:
         with self._lock:
             rows = self._connection.execute(
                 "SELECT wave, sent_at, batch_id, keys, (SELECT count(*) FROM json_each(keys) "
-                "  JOIN calls ON calls.key = json_each.value WHERE answered_at >= waves.sent_at) "
+                "  JOIN calls ON calls.key = json_each.value "
+                f"  WHERE answered_at >= waves.sent_at AND {IS_ANSWER}) "
                 "FROM waves WHERE NOT done ORDER BY sent_at"
             ).fetchall()
         waves = [
@@ -273,7 +274,8 @@ class Ledger:
         """Return the number of answered calls and of calls that were sent and never answered."""
         with self._lock:
             row = self._connection.execute(
-                "SELECT count(response), count(*) - count(response) FROM calls"
+                f"SELECT count(*) FILTER (WHERE {IS_ANSWER}), "
+                "count(*) FILTER (WHERE response IS NULL) FROM calls"
             ).fetchone()
         return {"answered": int(row[0]), "unanswered": int(row[1])}
 
@@ -344,13 +346,26 @@ def _packed(response: ModelResponse) -> str:
 
 
 def _unpacked(stored: bytes, key: str) -> ModelResponse | None:
-    """Return a stored answer; None where a disk or another hand has left no answer."""
+    """Return a stored answer; None where a disk, another hand or an old version left none."""
     try:
         body: dict[str, Any] = json.loads(stored)
         usage = Usage(**body.pop("usage"))
-        return ModelResponse(**body, usage=usage, key=key, from_ledger=True)
-    except (ValueError, TypeError, KeyError, AttributeError):
+        response = ModelResponse(**body, usage=usage, key=key, from_ledger=True)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
+    return response if _can_be(response) else None
+
+
+def _can_be(response: ModelResponse) -> bool:
+    """Return whether every field holds what its type says: a file may hold anything."""
+    words = (response.text, response.stop_reason, response.model)
+    amounts = (response.latency_seconds, response.cost_usd or 0.0)
+    return (
+        all(isinstance(word, str) for word in words)
+        and isinstance(response.tool_input, dict | None)
+        and all(map(is_token_count, asdict(response.usage).values()))
+        and all(isinstance(a, int | float) and 0 <= a < math.inf for a in amounts)
+    )
 
 
 def know_answers(connection: sqlite3.Connection) -> None:

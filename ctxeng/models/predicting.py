@@ -16,6 +16,7 @@ from ctxeng.models.offline.prompt import tagged, target_tokens, texts
 from ctxeng.models.prices import cost_usd
 from ctxeng.tokens import HeuristicCounter
 
+FORETOLD = "foretold "  # how every answer begins that stands in for a reader's
 _FILLER = "---- "  # a token or so to any counter, and no letter: it drifts into no language
 _COUNT = HeuristicCounter().count
 _LETTERS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
@@ -92,6 +93,8 @@ def stand_in(request: ModelRequest, key: str) -> ModelResponse:
     Different calls must not come to look the same further on: the answer carries its key.
     """
     match request.role:
+        case "summariser" if request.tool is not None:  # where to cut: as early as it may
+            return _response(request, tool_input={"last_seq": 0})
         case "summariser":
             return _response(request, text=_sized(key, expected_output(request)))
         case "distiller":
@@ -99,7 +102,7 @@ def stand_in(request: ModelRequest, key: str) -> ModelResponse:
         case "judge":
             return _response(request, tool_input={"verdict": "undecided", "reason": "dry run"})
         case _:
-            return _response(request, text=f"foretold {key[:16].translate(_LETTERS)}")
+            return _response(request, text=f"{FORETOLD}{key[:16].translate(_LETTERS)}")
 
 
 def _memory(request: ModelRequest, key: str) -> dict[str, Any]:

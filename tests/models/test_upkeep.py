@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import sqlite3
 from pathlib import Path
 
@@ -54,7 +56,20 @@ def test_a_ledger_tells_what_it_holds_by_model_and_role(tmp_path: Path) -> None:
     assert (other.cost_usd, other.unpriced, haiku.unpriced) == (0, 1, 0)
 
 
-DAMAGED = (b'{"text": "1,8', b"[]", b'{"usage": {}}', b"\xff\xfe", b'{"usage": 1}', b"")
+IMPOSSIBLE = (  # an older version took them from the wire
+    {"text": 7}, {"text": None}, {"tool_input": "x"}, {"model": 5}, {"stop_reason": None},
+    {"usage": {"input_tokens": -1}}, {"usage": {"output_tokens": 10**9 + 1}},
+    {"usage": {"cached_tokens": "12"}}, {"usage": {"cache_write_tokens": 1.5}},
+    {"usage": {"input_tokens": None}}, {"usage": {"input_tokens": True}},
+    {"cost_usd": "1"}, {"cost_usd": -0.1}, {"cost_usd": math.inf}, {"latency_seconds": math.nan},
+)  # fmt: skip
+DAMAGED = (
+    *(b'{"text": "1,8', b"[]", b'{"usage": {}}', b"\xff\xfe", b'{"usage": 1}', b"", b"[" * 99_999),
+    *(
+        json.dumps({"text": "1,850", "model": "m", "usage": {}} | bad).encode()
+        for bad in IMPOSSIBLE
+    ),
+)
 
 
 @pytest.mark.parametrize("damaged", DAMAGED)
@@ -68,6 +83,8 @@ def test_a_damaged_answer_is_counted_and_goes_into_no_other_ledger(
     ledger._connection.execute(
         "UPDATE calls SET response = CAST(? AS TEXT) WHERE key = 'a'", (damaged,)
     )
+    assert ledger.find("a") is None
+    assert ledger.counts() == {"answered": 1, "unanswered": 0}
     ledger.close()
     (found,) = held(path)
     assert (found.answered, found.unanswered, found.unreadable) == (1, 0, 1)

@@ -2,23 +2,26 @@
 
 A dry run is the run itself, through the same replay, with a client that sends nothing. What it
 cannot know are answers: where a call is missing from the ledger its answer is stood in for by text
-of the wanted length, so prompts that read it have an estimated size, and whether the judge is
-asked about it stays open.
+of the wanted length, so prompts that read it have an estimated size. Whether a summary drifts into
+another language and is asked for again, and whether the judge is asked about an answer, stays open:
+the calls are then told with their bounds, and exactly once all answers are known.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from ctxeng.compaction.prompts import prompt_id
+from ctxeng.compaction.writing import REDRAFT_REPLICATE
 from ctxeng.core.text import numbered
 from ctxeng.harness.experiments.launch import replayed
 from ctxeng.harness.experiments.prepared import Prepared, RunOptions, scratch_folder
 from ctxeng.harness.replay.partial import PartialRun
 from ctxeng.harness.replay.runner import Progress, Rows
-from ctxeng.models import OFFLINE
+from ctxeng.models import FORETOLD, OFFLINE
 
 ALL_ARMS = "(all)"  # calls that are made once for the run
 WRITERS = ("summariser", "distiller")
@@ -55,6 +58,8 @@ class Forecast:
     Args:
         cells: by arm, in the run's order.
         roles: one entry for each arm, role and model that asks anything.
+        redrafts_at_most: summaries asked for again if every one not known yet came back in another
+            language.
         judge_at_most: calls to the judge if every answer not known yet needed one.
     """
 
@@ -64,12 +69,18 @@ class Forecast:
     probes: int
     cells: Mapping[str, int]
     roles: tuple[RoleForecast, ...]
+    redrafts_at_most: int = 0
     judge_at_most: int
     notes: tuple[str, ...] = field(default=())
 
     def calls(self, *roles: str) -> int:
         """Return the calls to make, of the given roles or of all."""
         return sum(row.to_make for row in self.roles if not roles or row.role in roles)
+
+    @property
+    def calls_at_most(self) -> int:
+        """Return the calls if every answer not known yet asked for all that it may ask for."""
+        return self.calls() + self.redrafts_at_most + self.judge_at_most - self.calls("judge")
 
     @property
     def cost_usd(self) -> float | None:
@@ -79,7 +90,11 @@ class Forecast:
 
     def record(self) -> dict[str, Any]:
         """Return the forecast as plain JSON."""
-        return asdict(self) | {"calls_to_make": self.calls(), "cost_usd": self.cost_usd}
+        return asdict(self) | {
+            "calls_to_make": self.calls(),
+            "calls_at_most": self.calls_at_most,
+            "cost_usd": self.cost_usd,
+        }
 
 
 async def forecast(
@@ -106,23 +121,58 @@ def foretold(prepared: Prepared, rows: Rows, *, judges: int) -> Forecast:
     Args:
         judges: judge replicates, for the calls that unknown answers may bring.
     """
-    roles = role_forecasts(rows.get("calls", []))
+    calls = rows.get("calls", [])
+    roles = role_forecasts(calls)
     cells = Counter(cell["arm"] for cell in rows.get("cells", []))
     sessions = prepared.inputs.sessions
-    unread = sum(r.to_make for r in roles if r.role == "reader" and r.model != OFFLINE)
-    judged = prepared.experiment.models.judge not in (OFFLINE, "none")
-    certain = sum(row.to_make for row in roles if row.role == "judge")
-    at_most = certain + unread * judges if judged else certain
-    return Forecast(
+    told = Forecast(
         name=prepared.experiment.name,
         sessions=len(sessions),
         messages=sum(len(session.messages) for session in sessions),
         probes=prepared.inputs.probe_count,
         cells={arm.name: cells[arm.name] for arm in prepared.arms},
         roles=tuple(roles),
-        judge_at_most=at_most,
-        notes=tuple(_notes(roles, certain=certain, at_most=at_most)),
+        redrafts_at_most=_redrafts(calls),
+        judge_at_most=_judged(prepared, roles, rows.get("cells", []), judges=judges),
     )
+    return replace(told, notes=tuple(_notes(told)))
+
+
+def _redrafts(calls: Iterable[Mapping[str, Any]]) -> int:
+    """Return how many summaries are not known yet and may come back in another language."""
+    return len(
+        {
+            row["key"]
+            for row in calls
+            if row["role"] == "summariser"
+            and row["model"] != OFFLINE
+            and row.get("key")
+            and not row["from_ledger"]
+            and row["replicate"] < REDRAFT_REPLICATE
+            and row["prompt_id"] != prompt_id("cut")
+        }
+    )
+
+
+def _judged(
+    prepared: Prepared,
+    roles: Iterable[RoleForecast],
+    cells: Iterable[Mapping[str, Any]],
+    *,
+    judges: int,
+) -> int:
+    """Return the calls to the judge if every answer not known yet needed one."""
+    roles = list(roles)
+    foretold = sum(row.to_make for row in roles if row.role == "judge")
+    if prepared.experiment.models.judge in (OFFLINE, "none"):
+        return foretold
+    unread = sum(r.to_make for r in roles if r.role == "reader" and r.model != OFFLINE)
+    sampled = {
+        (cell["session_id"], cell["probe_id"], cell["judge_replicate"], cell["answer"])
+        for cell in cells
+        if cell["judge_verdict"] and (cell["answer"] or "").startswith(FORETOLD)
+    }
+    return foretold - len(sampled) + unread * judges
 
 
 def role_forecasts(calls: Iterable[Mapping[str, Any]]) -> list[RoleForecast]:
@@ -155,21 +205,30 @@ def _add(entry: RoleForecast, row: Mapping[str, Any]) -> None:
     entry.cost_usd = (entry.cost_usd or 0.0) + (cost or 0.0) if known else None
 
 
-def _notes(roles: Iterable[RoleForecast], *, certain: int, at_most: int) -> Iterable[str]:
-    roles = list(roles)
-    written = sum(r.to_make for r in roles if r.role in WRITERS and r.model != OFFLINE)
+def _notes(told: Forecast) -> Iterator[str]:
+    written = sum(r.to_make for r in told.roles if r.role in WRITERS and r.model != OFFLINE)
     if written:
         yield (
             f"{numbered(written, 'summary or memory is', 'summaries and memories are')} not in the "
             "ledger yet: they, and the prompts that read them, are sized by their target lengths."
         )
-    if at_most > certain:
+    if told.redrafts_at_most:
+        yield (
+            "A summary in another language than its source is asked for once more: up to "
+            f"{numbered(told.redrafts_at_most, 'further call')}."
+        )
+    if told.judge_at_most > told.calls("judge"):
         yield (
             "The judge is asked where the literal rules cannot decide: "
-            f"{numbered(certain, 'call')} for the audit sample and known answers, up to "
-            f"{at_most} in all."
+            f"{numbered(told.calls('judge'), 'call')} for the audit sample and known answers, up "
+            f"to {told.judge_at_most:,} in all."
         )
-    unknown = sorted({row.model for row in roles if row.to_make and row.cost_usd is None})
+    if told.calls_at_most > told.calls():
+        yield (
+            "Not foretold: answers that come out alike (fewer calls), summaries that a guard "
+            "refuses (what follows from them changes), further tries of a call that fails."
+        )
+    unknown = sorted({row.model for row in told.roles if row.to_make and row.cost_usd is None})
     if unknown:
         yield f"The price of {', '.join(unknown)} is unknown; its calls are not in the sum."
     yield "Output tokens are upper estimates, and nothing is taken to be read from a prompt cache."

@@ -26,7 +26,9 @@ def print_forecast(told: Forecast, *, console: Console | None = None) -> None:
     out.print(Text(f"Models: {', '.join(_models(told))}"))
     out.print(_table(told))
     total = money(told.cost_usd)
-    out.print(Text(f"\n{numbered(told.calls(), 'call')} to make, {total}. {price_line()}"))
+    most = told.calls_at_most
+    bound = f" (at most {most:,}, by what the answers are)" if most > told.calls() else ""
+    out.print(Text(f"\n{numbered(told.calls(), 'call')} to make{bound}, {total}. {price_line()}"))
     for note in told.notes:
         out.print(Text(printable(note)))
 

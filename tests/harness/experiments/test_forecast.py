@@ -56,6 +56,7 @@ class Provider:
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
+        self.prefix = dict.fromkeys(("summariser", "reader"), "")
 
     async def complete(self, _router: object, request: ModelRequest) -> ModelResponse:
         self.calls[request.role] += 1
@@ -68,6 +69,9 @@ class Provider:
         if request.role == "judge":
             tool = {"verdict": "undecided", "reason": mark}
         usage = Usage(input_tokens=50, output_tokens=5)
+        if request.tool is not None and request.role == "summariser":
+            tool = {"last_seq": 10**6}
+        mark = self.prefix.get(request.role, "") + mark
         return ModelResponse(text=mark, tool_input=tool, model=request.model, usage=usage)
 
 
@@ -197,6 +201,36 @@ async def test_another_judge_prompt_needs_only_the_judge(home: Path, provider: P
     await ran(home, file)
     assert by_role(foretold) == dict(provider.calls) == {"judge": before}
     assert foretold.judge_at_most == before
+
+
+async def test_what_depends_on_answers_is_bounded_and_said(home: Path, provider: Provider) -> None:
+    """Every summary drifts into Cyrillic, so each is asked for twice; readers are in doubt."""
+    provider.prefix = {"summariser": "Решено. ", "reader": "I think, but am not sure: "}
+    file = experiment(home)
+    foretold = await told(home, file)
+    await ran(home, file)
+    assert provider.calls["summariser"] == foretold.calls("summariser") * 2
+    assert foretold.redrafts_at_most == foretold.calls("summariser")
+    assert foretold.judge_at_most == foretold.calls("reader")
+    assert foretold.calls() < provider.calls.total() <= foretold.calls_at_most
+    assert any("asked for once more" in note for note in foretold.notes)
+    again = await told(home, file)
+    assert (again.calls(), again.calls_at_most, again.redrafts_at_most) == (0, 0, 0)
+
+
+async def test_cuts_that_a_model_chooses_are_foretold_as_early_as_may_be(
+    home: Path, provider: Provider
+) -> None:
+    """The shortest episodes are the most calls; this provider chooses the longest."""
+    file = experiment(home)
+    cuts = 'target_tokens = 80, cut = "model", size = 6, min_size = 4, max_size = 8'
+    file.write_text(file.read_text("utf-8").replace("target_tokens = 80", cuts, 1), "utf-8")
+    foretold = await told(home, file)
+    await ran(home, file)
+    assert 0 < provider.calls["summariser"] < foretold.calls("summariser")
+    assert provider.calls["reader"] == foretold.calls("reader") == 2 * PROBES
+    assert provider.calls.total() <= foretold.calls_at_most
+    assert foretold.redrafts_at_most * 2 == foretold.calls("summariser")
 
 
 async def test_a_run_that_met_its_limit_is_foretold_what_is_left(

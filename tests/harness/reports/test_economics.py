@@ -83,19 +83,20 @@ def test_a_forecast_says_what_stays_open() -> None:
     )  # fmt: skip
     told = Forecast(
         name="n", sessions=1, messages=10, probes=2, cells={"a": 4, "silent": 2}, roles=(row, replace(row, arm="(all)")),
-        judge_at_most=3, notes=("The price of gpt-x is unknown; its calls are not in the sum.",),
+        redrafts_at_most=1_000, judge_at_most=3, notes=("The price of gpt-x is unknown; its calls are not in the sum.",),
     )  # fmt: skip
     out = console()
     print_forecast(told, console=out)
     text = shown(out)
     assert "6 cells. Nothing was sent." in text
-    assert "4 calls to make, price unknown." in text
+    assert "4 calls to make (at most 1,007, by what the answers are), price unknown." in text
     assert "(all)" in text
     assert text.rstrip().endswith("its calls are not in the sum.")
     assert all(len(line) <= 100 for line in text.splitlines())
     known = replace(row, cost_usd=0.5)
     out = console()
-    print_forecast(replace(told, roles=(known,)), console=out)
+    exact = replace(told, roles=(known,), redrafts_at_most=0, judge_at_most=0)
+    print_forecast(exact, console=out)
     assert "2 calls to make, 0.5000 USD." in shown(out)
 
 

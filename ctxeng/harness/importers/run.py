@@ -149,8 +149,8 @@ class _Run:
         try:
             self._take(importer.read(source, account, self.options), account)
         except DatasetError as error:
-            self._fail(path, str(error))
-        self._close(path, account)
+            self._fail(path, f"{error}{self._likelier(source)}")
+        self._close(source, account)
 
     def finish(self, out: Path) -> ImportReport:
         """Write probes and card, and return the report."""
@@ -180,6 +180,18 @@ class _Run:
                 f"Name the format: {', '.join(format_names())}."
             )
         return found
+
+    def _likelier(self, source: Source) -> str:
+        """Return a hint where a format was named and the content speaks for another."""
+        if self.chosen is None:
+            return ""
+        try:
+            found = detect(sample_of(source))
+        except DatasetError:
+            return ""
+        if found is None or found is self.chosen:
+            return ""
+        return f" It looks like {found.name}: name that, or no format."
 
     def _take(self, found: Iterator[SessionDraft | Probe], account: Account) -> None:
         for item in found:
@@ -214,11 +226,15 @@ class _Run:
             self.probes[kept.probe_id] = kept
             return
         account.retract("copy of a probe", imported=1)
-        if self.probes[kept.probe_id] != kept:
+        earlier = self.probes[kept.probe_id]
+        if earlier.status == "excluded" and kept.status == "accepted":
+            self.probes[kept.probe_id] = kept
+            account.note(f"probe {kept.probe_id} takes the place of one that was excluded")
+        elif earlier != kept:
             account.note(f"probe {kept.probe_id} differs from one of the same id, which is kept")
 
-    def _close(self, path: Path, account: Account) -> None:
-        report = self.report
+    def _close(self, source: Source, account: Account) -> None:
+        path, report = source.path, self.report
         report.read += account.read
         report.imported += account.imported
         report.merged += account.merged
@@ -230,7 +246,7 @@ class _Run:
         copies = sum(n for reason, n in account.skipped.items() if reason.startswith("copy of"))
         failed = any(failure.file == str(path) for failure in report.failures)
         if not account.imported and not copies and not failed:
-            self._fail(path, _seen(account))
+            self._fail(path, f"{_seen(account)}{self._likelier(source)}")
 
     def _fail(self, path: Path, what: str) -> None:
         self.report.failures.append(Finding(file=str(path), line=0, what=what))

@@ -95,6 +95,14 @@ def test_the_same_files_named_twice_are_counted_once(imported: Import, source: W
     assert not found.report.failures
 
 
+def test_a_wrongly_named_format_is_told(imported: Import, source: Write) -> None:
+    """By what the content looks like, whether the reader fails or finds nothing."""
+    path = source([LOCOMO], name="x.json")
+    for wrong in ("chatgpt", "claude-code"):
+        with pytest.raises(DatasetError, match="It looks like locomo: name that, or no format"):
+            imported(wrong, path)
+
+
 def test_two_files_of_one_name_keep_both_their_sessions(imported: Import, source: Write) -> None:
     """Files in different folders may hold different sessions under one id."""
     first, second = source(CHAT, name="a/x.jsonl"), source(OTHER, name="b/x.jsonl")
@@ -113,6 +121,21 @@ def test_copies_of_probes_are_not_counted_twice(imported: Import, source: Write)
     assert any(
         "differs from one of the same id, which is kept" in what for _, what in found.findings
     )
+
+
+def test_a_corrected_label_wins_over_the_one_that_is_known_to_be_wrong(
+    imported: Import, source: Write
+) -> None:
+    """Whichever of the two files comes first: a question that cannot be asked is worth less."""
+    (asked,) = LOCOMO["qa"]  # type: ignore[misc]
+    right = {**LOCOMO, "qa": [{**asked, "answer": "Okafor"}]}
+    sample = LOCOMO["sample_id"]
+    errata = [{"sample_id": sample, "original": asked, "corrected": right["qa"][0]}]
+    paths = [source([one], name=f"{n}.json") for n, one in enumerate((LOCOMO, right))]
+    source(errata, name="label_errata.json")
+    for order in (paths, paths[::-1]):
+        (probe,) = imported("locomo", *order).probes
+        assert (probe.status, probe.expect) == ("accepted", (("Okafor",),))
 
 
 def test_a_folder_is_walked_in_order_past_what_is_no_session(

@@ -10,6 +10,7 @@ import pytest
 from ctxeng.harness.experiments.arms import resolve_arms
 from ctxeng.harness.experiments.prepared import RunOptions, prepare
 from ctxeng.harness.experiments.toml import read_experiment
+from ctxeng.harness.synth.sessions import SynthPlan, write_synthetic
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted((ROOT / "experiments").glob("*.toml"))
@@ -17,6 +18,7 @@ SWEPT = {
     "overlap": {"episodes.overlap", "episodes.cut"},
     "phase": {"episodes.phase"},
     "thresholds": {"window.tokens", "rolling.threshold_tokens"},
+    "thresholds_long": {"window.tokens", "rolling.threshold_tokens", "budget.total_tokens"},
     "lag": {"compaction.lag_messages", "compaction.when_late"},
     "episode_size": {"episodes.size", "episodes.target_tokens"},
     "distill_every": {"memory.every_episodes"},
@@ -26,10 +28,19 @@ SWEPT = {
 }
 
 
+def synthetic(workspace: Path) -> Path:
+    """Make the sessions that the head of ``thresholds_long`` says to make first."""
+    for n in (1800, 2000, 2200, 2400, 2600, 2800):
+        plan = SynthPlan(sessions=2, messages=n, facts=30, seed=n)
+        write_synthetic(plan, workspace / f"datasets/synthetic-{n}")
+    return workspace
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_an_experiment_that_ships_is_whole(file: Path, tmp_path: Path) -> None:
     """Its sessions and probes are there, its arms differ, its name is the file's, a comment opens."""
-    prepared = prepare(file, workspace=ROOT, options=RunOptions(out=tmp_path))
+    workspace = synthetic(tmp_path) if file.stem == "thresholds_long" else ROOT
+    prepared = prepare(file, workspace=workspace, options=RunOptions(out=tmp_path / "reports"))
     assert prepared.experiment.name == file.stem
     assert prepared.inputs.probe_count >= 40
     settings = [arm.settings for arm in prepared.arms if not arm.is_control]

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ctxeng.core.text import numbered, printable
 from ctxeng.harness.experiments.forecast import Forecast, RoleForecast
+from ctxeng.harness.reports.economics import LONGEST_NAME
 from ctxeng.harness.reports.terminal import WIDTH
 from ctxeng.models.prices import price_table
 
@@ -63,11 +64,17 @@ def _table(told: Forecast) -> Table:
         cells = told.cells.get(arm, 0)
         rows = [row for row in told.roles if row.arm == arm]
         if not rows:
-            table.add_row(Text(printable(arm)), f"{cells:,}")
+            table.add_row(Text(_name(arm)), f"{cells:,}")
         for place, row in enumerate(rows):
-            about = ("", "") if place else (printable(arm), f"{cells:,}")
+            about = ("", "") if place else (_name(arm), f"{cells:,}")
             table.add_row(Text(about[0]), about[1], *_cells(row))
     return table
+
+
+def _name(arm: str) -> str:
+    """Return an arm's name; the settings of a swept one each on a line, where they are long."""
+    name = printable(arm)
+    return name if len(name) <= LONGEST_NAME else name.replace(",", ",\n")
 
 
 def _cells(row: RoleForecast) -> list[str]:

@@ -93,6 +93,10 @@ def test_a_forecast_says_what_stays_open() -> None:
     assert "(all)" in text
     assert text.rstrip().endswith("its calls are not in the sum.")
     assert all(len(line) <= 100 for line in text.splitlines())
+    long = replace(row, arm="rolling[tokens=8000,threshold_tokens=16000]", input_tokens=2_000_000)
+    out = console()
+    print_forecast(replace(told, roles=(long,)), console=out)
+    assert {"rolling[tokens=8000,", "threshold_tokens=16000]"} <= set(shown(out).split())
     known = replace(row, cost_usd=0.5)
     out = console()
     exact = replace(told, roles=(known,), redrafts_at_most=0, judge_at_most=0)

@@ -115,6 +115,10 @@ def gate(
         if compared is not None:
             comparison_table.print_compared(compared, out)
         comparison_table.print_gate(decision, out)
+        if compared is None:
+            out.print(
+                "Name a run to compare with (--against RUN), or let `ctxeng nightly` make one."
+            )
     raise typer.Exit(GATE_EXITS[decision.status])
 
 

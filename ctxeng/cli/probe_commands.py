@@ -7,6 +7,7 @@ import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated
 
 import orjson
@@ -139,6 +140,7 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line a bucket.")] = False,
 ) -> None:
     """Say how many probes and sessions each bucket needs to show a drop of recall."""
+    from ctxeng.harness.reports.terminal import WIDTH
     from ctxeng.harness.stats.planning import Assumed, need
 
     assumed = {
@@ -150,18 +152,22 @@ def plan(
         assumed = _piloted(run, arm, against)
     for bucket, one in assumed.items():
         found = need(bucket, one, effect=effect, power=power)
-        line = orjson.dumps(asdict(found)).decode() if as_json else _plan_line(found, effect, power)
-        sys.stdout.write(line + "\n")
+        if as_json:
+            sys.stdout.write(orjson.dumps(asdict(found)).decode() + "\n")
+        else:
+            sys.stdout.write(fill(_plan_line(found, effect, power), WIDTH) + "\n")
 
 
 def _plan_line(found: Need, effect: float, power: float) -> str:
-    from ctxeng.harness.stats.compare import position
+    from ctxeng.harness.stats.compare import MIN_PROBES, position
 
-    where = position(found.bucket)
+    where, pilot = position(found.bucket), found.assumed.pilot_probes
     basis = (
         f"noise {found.assumed.other_share:.1%}, correlation {found.assumed.correlation:.2f}, "
         f"{found.assumed.probes_per_session:.1f} probes a session"
     )
+    if pilot is not None and pilot < MIN_PROBES:
+        basis += f"; of {numbered(pilot, 'probe')} alone: too few to plan by"
     if found.probes is None or found.sessions is None:
         return f"{where}: no number up to 5000 shows a drop of {effect:.1%} ({basis})"
     return (
@@ -184,7 +190,8 @@ def _piloted(name: str, arm: str | None, against: str | None) -> dict[str, Assum
     for one in (ours, theirs):
         if one not in {cell["arm"] for cell in cells}:
             raise InputError(f"arm must be one of {', '.join(arms)}, got {one!r} ({run.run_id}).")
-    typer.echo(f"pilot {run.run_id}: {ours} against {theirs}", err=True)
+    chosen = "" if against else " (the first other arm; --against names another)"
+    typer.echo(f"pilot {run.run_id}: {ours} against {theirs}{chosen}", err=True)
     return assumed_from(cells, arm=ours, against=theirs)
 
 

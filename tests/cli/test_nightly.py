@@ -54,6 +54,7 @@ def nights(tmp_path: Path) -> Workspace:
         (("gate", "n3", "--against", "n1"), 1, "gate: regression (margin 10 points)"),
         (("gate", "n2", "--against", "n1", "--margin", "0.02"), 3, "gate: not enough data"),
         (("gate", "n2"), 3, "no comparable earlier night"),
+        (("gate", "n2"), 3, "Name a run to compare with (--against RUN)"),
         (("compare", "n1", "n3"), 0, "-20 -24..-15  0.000"),
         (("compare", "n3:main", "n3:other"), 0, "better"),
         (

@@ -16,6 +16,7 @@ from ctxeng.core.messages import Message, Session
 from ctxeng.harness.probes.io import read_probes
 from ctxeng.harness.sessions.io import load_dataset, write_session
 from tests.cli.conftest import ROOT, Workspace
+from tests.harness.reports.made import made_run
 
 SAID = (
     "Good morning, shall we plan the move?",
@@ -167,7 +168,22 @@ def test_a_plan_from_assumptions(here: Workspace) -> None:
     tied = here.call("probes", "plan", "--correlation", "0.3", "--per-session", "9", "--json")
     assert alone.json["probes"] == alone.json["independent_pairs"]
     assert tied.json["probes"] == 9 * tied.json["sessions"] > 3 * alone.json["probes"]
-    assert "no number up to 5000" in here.call("probes", "plan", "--effect", "0.005").out
+    shown = here.call("probes", "plan", "--effect", "0.005").out
+    assert "no number up to 5000" in shown
+    assert all(
+        len(line) <= 100
+        for line in [*shown.splitlines(), *here.call("probes", "plan").out.splitlines()]
+    )
+
+
+def test_a_plan_from_a_pilot_says_on_how_little_it_rests(tmp_path: Path) -> None:
+    """And which arms were compared, and why these."""
+    made_run(tmp_path / "reports", sessions=8)
+    done = Workspace(path=tmp_path).call("probes", "plan", "--run", "latest")
+    assert "(the first other arm; --against names another)" in done.err
+    lines = " ".join(done.out.split())
+    assert "of 4 probes alone: too few to plan by" in lines
+    assert all(len(line) <= 100 for line in done.out.splitlines())
 
 
 def test_judges_are_calibrated_on_labels(here: Workspace) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxeng.core.text import nearest, numbered, well_formed
+from ctxeng.core.text import nearest, numbered, points, well_formed
 from tests.support.hostile import hostile_texts
 
 
@@ -63,3 +63,8 @@ def test_a_count_has_the_number_of_its_noun() -> None:
     """One is singular, none and many are plural."""
     assert [numbered(n, "draft") for n in (0, 1, 1200)] == ["0 drafts", "1 draft", "1,200 drafts"]
     assert numbered(2, "memory", "memories") == "2 memories"
+
+
+def test_points_are_told_as_they_are() -> None:
+    """One point is one; halves stay."""
+    assert [points(s) for s in (0.01, 0.05, 0.025)] == ["1 point", "5 points", "2.5 points"]

@@ -22,11 +22,13 @@ class Assumed:
         other_share: share of probes that change against the effect (0–1); noise of the reader.
         correlation: of the differences of two probes of one session (0–1).
         probes_per_session: probes of one session in the bucket.
+        pilot_probes: how many a pilot had there; None where nothing was measured.
     """
 
     other_share: float
     correlation: float
     probes_per_session: float
+    pilot_probes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +104,7 @@ def _assumed(differences: Sequence[tuple[str, float]]) -> Assumed:
         other_share=(min(losses, gains) + 0.5) / (n + 1),
         correlation=correlation,
         probes_per_session=per_session,
+        pilot_probes=n,
     )
 
 

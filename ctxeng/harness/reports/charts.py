@@ -16,6 +16,8 @@ from ctxeng.harness.stats.compare import position
 
 Share = tuple[float, float | None, float | None]
 LINE, LABEL = 14.0, 110.0  # height and usual width of a label
+LONGEST = 24  # letters of a label
+MOST_NAMED = 12  # dots with a label; among more, those of the front, the reference and the controls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,12 @@ class Dot:
     label_x: float
     label_y: float
     is_left: bool
+    is_named: bool = True
+
+    @property
+    def label(self) -> str:
+        """The arm; of a long name its end, where arms of one sweep differ."""
+        return self.arm if len(self.arm) <= LONGEST else f"{self.arm[:4]}…{self.arm[5 - LONGEST :]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +138,7 @@ def scatter(summary: Summary, front: Sequence[str] = ()) -> Scatter | None:
     top = step * (int(largest / step) + 1)
     highest = max(share[2] or share[0] for _, _, _, share in found)
     frame = replace(SCATTER, most=min(1.0, 0.2 * (int(highest / 0.2) + 1)))
-    dots = _apart([_dot(summary, one, top, frame) for one in found], frame)
+    dots = _named([_dot(summary, one, top, frame) for one in found], front, frame)
     at = {dot.arm: f"{dot.x},{dot.y}" for dot in dots}
     return Scatter(
         frame=frame,
@@ -168,6 +176,14 @@ def _dot(summary: Summary, found: tuple[str, float, int, Share], top: float, fra
         label_y=y + 4,
         is_left=False,
     )
+
+
+def _named(dots: Sequence[Dot], front: Sequence[str], frame: Frame) -> list[Dot]:
+    """Give as many dots a label as can be read; the others tell their name when pointed at."""
+    if len(dots) <= MOST_NAMED:
+        return _apart(dots, frame)
+    told = [d for d in dots if d.is_reference or d.is_control or d.arm in front]
+    return [replace(d, is_named=False) for d in dots if d not in told] + _apart(told, frame)
 
 
 def _apart(dots: Sequence[Dot], frame: Frame) -> list[Dot]:

@@ -182,7 +182,7 @@ def _draw_arm(
             [_reach(share, low) for _, (share, low, _) in shown],
             [_reach(share, high) for _, (share, _, high) in shown],
         ],
-        fmt=MARKERS[index % len(MARKERS)],
+        fmt=MARKERS[(index + index // len(COLOURS)) % len(MARKERS)],
         markersize=5,
         capsize=2,
         linewidth=1,

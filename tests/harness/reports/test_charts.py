@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ctxeng.harness.reports.charts import (
     SMALL,
     Dot,
     _apart,
+    _named,
     curve,
     depth_curves,
     scatter,
@@ -120,6 +122,24 @@ def test_labels_of_near_arms_do_not_overlap(gap: int) -> None:
                 starts = [d.label_x - LABEL * d.is_left for d in (one, other)]
                 beside = abs(starts[0] - starts[1]) >= LABEL
                 assert beside or abs(one.label_y - other.label_y) >= LINE - 0.2
+
+
+def test_among_many_arms_the_front_the_reference_and_controls_are_named() -> None:
+    """A sweep of fourteen arms: labels of all would cover the drawing."""
+    dots = [dot(f"arm[size={i}]", 20.0 + 30 * i, 100) for i in range(14)]
+    dots[0] = replace(dots[0], is_reference=True)
+    dots[13] = replace(dots[13], is_control=True)
+    shown = _named(dots, [dots[4].arm], SCATTER)
+    assert len(shown) == 14
+    assert sorted(d.arm for d in shown if d.is_named) == sorted(dots[i].arm for i in (0, 4, 13))
+    assert all(d.is_named for d in _named(dots[:12], [], SCATTER))
+
+
+def test_labels_of_one_sweep_are_not_alike() -> None:
+    """Long names keep their end, where arms of a sweep differ."""
+    long = [dot(f"rolling[threshold_tokens={n}]", 50, 50).label for n in (800, 1600)]
+    assert long == ["roll…reshold_tokens=800]", "roll…eshold_tokens=1600]"]
+    assert dot("three_tier", 50, 50).label == "three_tier"
 
 
 def dot(arm: str, x: float, y: float) -> Dot:

@@ -238,6 +238,20 @@ def test_nothing_sticks_out(opened: Opened, plain: Path, hostile: Path, width: i
         assert inside <= 0
 
 
+def test_names_of_arms_are_whole(opened: Opened, hostile: Path) -> None:
+    """Arms of a sweep differ in the end of their names: nothing is cut, and the path stays near."""
+    page = opened(hostile, width=400)
+    cut = page.evaluate(
+        "[...document.querySelectorAll('th[scope=row], #list td.name, figcaption')]"
+        ".filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    )
+    assert cut == 0
+    page.locator("#list button.link").first.click()
+    page.locator("dialog[open]").wait_for()
+    box = page.locator("dialog .arms").bounding_box()
+    assert box is not None and box["height"] <= 160
+
+
 def test_dark_is_dark(opened: Opened, plain: Path) -> None:
     """Ink and paper change places, and keep a contrast of at least 7 to 1."""
     page = opened(plain)

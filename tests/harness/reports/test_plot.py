@@ -92,3 +92,14 @@ def test_names_with_dollars_and_markup_are_drawn_as_they_are(tmp_path: Path) -> 
     run = made_run(tmp_path, mangle=lambda text: f"${text}^{{<b>$")
     drawn = plot.draw(summarise(run), "recall_by_tokens", tmp_path / "a.svg").read_text("utf-8")
     assert "$roomy^{&lt;b&gt;$" in drawn
+
+
+def test_no_two_arms_of_many_look_alike() -> None:
+    """Thirty arms: no pair of marker and colour comes twice."""
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    for index in range(30):
+        plot._draw_arm(axes, [(0.0, (0.5, None, None))], f"arm-{index}", index, False)
+    lines = [container.lines[0] for container in axes.containers]
+    assert len({(line.get_marker(), line.get_color()) for line in lines}) == 30

@@ -36,8 +36,8 @@ class Throttle:
         await self._place()
         try:
             loop = asyncio.get_running_loop()
-            while (pause := self._resumes_at - loop.time()) > 0:  # noqa: ASYNC110
-                await asyncio.sleep(pause)  # its end may move meanwhile
+            while (pause := self._resumes_at - loop.time()) > 0:  # noqa: ASYNC110 (its end may move)
+                await asyncio.sleep(pause)
             yield
         finally:
             self.in_flight -= 1

@@ -172,7 +172,7 @@ class Worker:
         """Run jobs; return whether the work is done, False when the connection was lost."""
         worker = self._procrastinator()
         await self._revive_dead(None)
-        working = asyncio.create_task(worker.run())  # type: ignore[no-untyped-call]
+        working = asyncio.create_task(worker.run())  # type: ignore[no-untyped-call] # procrastinate's
         stopping = asyncio.create_task(self._stop.wait())
         caring = asyncio.create_task(self._care(worker))
         watching = asyncio.create_task(self._watch(connection))

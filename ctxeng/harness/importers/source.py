@@ -184,7 +184,7 @@ class Sample:
         if not self._opens_as_json or self.records:
             return ""
         try:
-            self.source.json  # noqa: B018
+            self.source.json  # noqa: B018 (reading it raises)
         except DatasetError as error:
             return str(error)
         return ""

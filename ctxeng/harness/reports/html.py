@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ctxeng.core.text import numbered, words
 from ctxeng.harness.reports import charts
@@ -102,6 +102,7 @@ def _environment() -> Environment:
     environment.filters["words"] = lambda name: words(str(name))
     environment.filters["position"] = position
     environment.filters["numbered"] = numbered
+    environment.filters["breaking"] = _breaking
     return environment
 
 
@@ -111,6 +112,11 @@ def _asset(name: str) -> str:
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _breaking(name: str) -> Markup:
+    """Return the name of an arm that may break between the settings of a sweep."""
+    return Markup(str(escape(name)).replace(",", ",<wbr>").replace("[", "[<wbr>"))
 
 
 def _percent(share: float | None) -> str:

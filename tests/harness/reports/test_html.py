@@ -224,3 +224,11 @@ def made_pack(cells: int, *, room: int) -> Embedded:
 
     questions = {(r["session_id"], r["probe_id"]): f"What is {r['probe_id']}?" for r in rows}
     return pack(rows, questions, total=cells, room=room, paths_of=paths_of)
+
+
+def test_the_name_of_a_swept_arm_breaks_between_its_settings_and_stays_text(tmp_path: Path) -> None:
+    """What stands in a name is escaped before places to break are put in."""
+    run = made_run(tmp_path, mangle=lambda name: f"{name}[a=<b>,c=2]")
+    shown = render(run, summarise(run), beside=Beside())
+    assert '<th scope="row">episodes[<wbr>a=&lt;b&gt;,<wbr>c=2]</th>' in shown
+    assert "a=<b>" not in re.sub(r"<script.*?</script>", "", shown, flags=re.DOTALL)

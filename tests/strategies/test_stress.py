@@ -1,14 +1,10 @@
-"""Eight workers, many conversations, kills and a crash of the database: nothing is lost.
-
-``CTXENG_STRESS_CONVERSATIONS=200`` is the full size; fewer show the same faults sooner.
-"""
+"""Eight workers, many conversations, kills and a crash of the database: nothing is lost."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import multiprocessing
-import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +19,7 @@ from tests.support import crowd
 from tests.support.servers import PlainServer
 
 WORKERS = 8
-CONVERSATIONS = int(os.environ.get("CTXENG_STRESS_CONVERSATIONS", "48"))
+CONVERSATIONS = 200
 SIZES = {f"c{i}": 4 if i % 4 == 0 else 2 for i in range(CONVERSATIONS)}
 
 

@@ -64,12 +64,19 @@ def import_(
     skipped, and why, is printed and stored in the dataset's card.
     """
     from ctxeng.cli.privacy_commands import counted, open_redactor
-    from ctxeng.harness.importers.run import import_paths
+    from ctxeng.harness.importers.run import NothingImported, import_paths
     from ctxeng.harness.privacy.dataset import redact_dataset
 
     format_name, paths = _format_and_paths(sources)
     redactor = open_redactor(names) if redact or names else None
-    report = import_paths(format_name, paths, out, view=view, encoding=encoding, redactor=redactor)
+    try:
+        report = import_paths(
+            format_name, paths, out, view=view, encoding=encoding, redactor=redactor
+        )
+    except NothingImported as error:
+        if as_json:
+            sys.stdout.write(orjson.dumps(error.report.record()).decode() + "\n")
+        raise
     if redactor and redactor.remembered:  # what a later message told to be a secret
         redact_dataset(out, out, redactor)
     if as_json:

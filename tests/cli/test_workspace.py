@@ -94,6 +94,17 @@ def test_import_accounts_for_every_record(workspace: Workspace) -> None:
     ]
 
 
+def test_an_import_of_nothing_prints_its_account_too(workspace: Workspace) -> None:
+    """A script that reads the JSON line learns what was seen; the exit code says it failed."""
+    (workspace.path / "chat.jsonl").write_text("[1]\n{broken\n", "utf-8")
+    done = workspace.call("import", "claude-code", "chat.jsonl", "--out", "datasets/none", "--json")
+    assert done.code == 2
+    assert "nothing to import among 2 records" in done.err
+    assert (done.json["read"], done.json["imported"], done.json["sessions"]) == (2, 0, 0)
+    assert sum(done.json["skipped"].values()) == 2
+    assert any(one["line"] == 2 for one in done.json["findings"])
+
+
 def test_a_format_may_be_left_out(workspace: Workspace) -> None:
     """A path alone is told by its content; a format alone is told what is missing."""
     (workspace.path / "chat.json").write_text('[{"role": "user", "content": "Hi"}]', "utf-8")

@@ -26,7 +26,7 @@ class Content:
     @property
     def text(self) -> str:
         """Return the words, a blank line between blocks."""
-        return joined(self.texts)
+        return joined(self.texts) if self.texts else ""
 
     @property
     def only_results(self) -> bool:
@@ -40,11 +40,11 @@ def read_content(value: Any) -> Content:
     if isinstance(value, str):
         content.texts.append(value)
         return content
-    for block in value if isinstance(value, list) else []:
-        if isinstance(block, str):
-            content.texts.append(block)
-        elif isinstance(block, dict):
+    for block in value if isinstance(value, list) else ():
+        if isinstance(block, dict):
             _read_block(block, content)
+        elif isinstance(block, str):
+            content.texts.append(block)
     return content
 
 
@@ -60,7 +60,9 @@ def result_text(value: Any) -> str:
 
 
 def _read_block(block: dict[str, Any], content: Content) -> None:
-    kind = text_of(block.get("type"))
+    kind = block.get("type")
+    if not isinstance(kind, str):
+        kind = text_of(kind)
     if kind == "text":
         content.texts.append(text_of(block.get("text")))
     elif kind in ("thinking", "redacted_thinking"):

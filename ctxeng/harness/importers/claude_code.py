@@ -16,7 +16,14 @@ from typing import Any, ClassVar
 from ctxeng.core.text import numbered
 from ctxeng.harness.importers.claude_code_lines import TALK, Line, read_line
 from ctxeng.harness.importers.claude_code_parts import Parts
-from ctxeng.harness.importers.claude_code_threads import Ordered, Thread, key_of, order
+from ctxeng.harness.importers.claude_code_threads import (
+    KEY_BITS,
+    Ordered,
+    Thread,
+    key_of,
+    order,
+    order_apart,
+)
 from ctxeng.harness.importers.model import Account, Importer, Options, SessionDraft
 from ctxeng.harness.importers.source import Sample, Source
 from ctxeng.harness.importers.values import mapped, text_of
@@ -102,13 +109,12 @@ class _Reading:
             return
         name = self._thread_of(record) if record.get("isSidechain") else _MAIN
         thread = self.threads.get(name) or self._begun(name)
-        parent = record.get("parentUuid") or record.get("logicalParentUuid")
-        if not isinstance(parent, str):
-            parent = text_of(parent)
-        key, before = key_of(identity), key_of(parent)
+        key = hash(identity) & KEY_BITS
         if key in thread.nodes:
             account.skip("repeated line")
             return
+        parent = record.get("parentUuid") or record.get("logicalParentUuid")
+        before = hash(parent) & KEY_BITS if isinstance(parent, str) else key_of(text_of(parent))
         if isinstance(kind, str) and kind not in TALK:
             thread.pass_over(key, before)
             self.silent[kind] += 1
@@ -125,7 +131,12 @@ class _Reading:
         else:
             node = thread.add(key, before, True, time, key_of(line.group))
             self.parts.add(thread, node, line)
-            self._remember(name, record, line)
+            if line.unknown:
+                self.unknown.update(line.unknown)
+            if self.wanted:
+                self._remember(record)
+            if len(sample := self.samples[name]) < _SAMPLED:
+                sample.append(line.record["content"][:_SAMPLE_CHARACTERS])
 
     def _begun(self, key: str) -> Thread:
         thread = self.threads[key] = Thread()
@@ -145,16 +156,11 @@ class _Reading:
                 self.titles[kind] = title
         self.silent[kind] += 1
 
-    def _remember(self, key: str, record: dict[str, Any], line: Line) -> None:
-        if line.unknown:
-            self.unknown.update(line.unknown)
+    def _remember(self, record: dict[str, Any]) -> None:
         for name in self.wanted:
             if value := text_of(record.get(name)):
                 self.facts[name] = value
                 self.wanted = tuple(one for one in self.wanted if one != name)
-        sample = self.samples[key]
-        if len(sample) < _SAMPLED and line.record is not None:
-            sample.append(line.record["content"][:_SAMPLE_CHARACTERS])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,24 +197,17 @@ def _drafts(
     what = names.of_thread(key, 1)
     if lost:
         account.note(f"{what}: parents of {numbered(lost, 'line')} not in the file")
-    taken = bytearray(len(thread.parent)) if key == _SIDE else None
-    number = 0
-    while True:
-        ordered = order(thread, join_roots=key != _SIDE, taken=taken)
-        if not ordered.messages:
-            return
-        number += 1
-        _account(ordered, account, names.of_thread(key, number), is_last=taken is None)
-        yield _draft(names.of_thread(key, number), key, thread, ordered, reading, names)
-        if taken is None:
-            return
+    ways = order_apart(thread) if key == _SIDE else (order(thread),)
+    for number, ordered in enumerate(ways, start=1):
+        if ordered.messages:
+            _account(ordered, account, names.of_thread(key, number))
+            yield _draft(names.of_thread(key, number), key, thread, ordered, reading, names)
 
 
-def _account(ordered: Ordered, account: Account, what: str, *, is_last: bool) -> None:
+def _account(ordered: Ordered, account: Account, what: str) -> None:
     account.take(len(ordered.messages))
     account.merge(ordered.messages.n_lines - len(ordered.messages))
-    if is_last:
-        account.skip("other branch", ordered.other_branches)
+    account.skip("other branch", ordered.other_branches)
     if ordered.joints:
         account.note(
             f"{what}: joined at {numbered(ordered.joints, 'place')} where the thread was broken"
@@ -256,4 +255,4 @@ def _speakers(thread: Thread, ordered: Ordered, reading: _Reading) -> tuple[str,
 
 def _records(thread: Thread, ordered: Ordered, reading: _Reading) -> Iterator[bytes]:
     for seq, nodes in enumerate(ordered.messages):
-        yield b'{"seq":%d,' % seq + reading.parts.message(thread, nodes)[1:]
+        yield b'{"seq":%d,%s' % (seq, reading.parts.message(thread, nodes)[1:])

@@ -20,9 +20,6 @@ _USAGE = (
     "cache_read_input_tokens",
 )
 
-_TELLING = 100
-"""Characters at either end of a line's words that tell it from others of the same moment."""
-
 TALK = frozenset({"assistant", "user", "attachment", "system"})
 """Types of lines that can be messages, or say themselves why they are none."""
 
@@ -48,13 +45,11 @@ class Line:
         """Return what tells a message's line from any other of its moment, its own id apart."""
         if self.record is None:
             return ()
-        words = self.record["content"]
         blocks = [
             str(block.get("id") or block.get("tool_use_id") or block.get("thinking") or block)
             for block in self.record.get("blocks", ())
         ]
-        ends = (words[:_TELLING], words[-_TELLING:])
-        return (self.group, self.record["role"], len(words), *ends, *blocks)
+        return (self.group, self.record["role"], self.record["content"], *blocks)
 
 
 def read_line(record: Mapping[str, Any]) -> Line:
@@ -82,14 +77,13 @@ def _assistant(record: Mapping[str, Any]) -> Line:
     if model := text_of(message.get("model")):
         meta["model"] = model
     usage = mapped(message.get("usage"))
-    counted = {key: count for key in _USAGE if isinstance(count := usage.get(key), int)}
-    if counted:
+    if counted := {key: usage[key] for key in _USAGE if isinstance(usage.get(key), int)}:
         meta["usage"] = counted
     line = _line(record, "assistant", content, meta, identity or text_of(record.get("uuid")))
     line.group = identity
-    for block in content.blocks:
-        if block["type"].endswith("tool_use"):
-            line.calls = (*line.calls, block["id"])
+    line.calls = tuple(
+        [block["id"] for block in content.blocks if block["type"].endswith("tool_use")]
+    )
     return line
 
 
@@ -143,9 +137,9 @@ def _line(
 ) -> Line:
     at = parse_timestamp(record.get("timestamp"))
     text = content.text
-    if "\x00" in text or text[:1] == "\ufeff":
+    if "\x00" in text or text.startswith("\ufeff"):
         text = clean(text)
-    if not text.strip() and not content.blocks:
+    if not content.blocks and not text.strip():
         return Line(reason="empty message", at=at, unknown=content.unknown)
     canonical: dict[str, Any] = {"role": role, "content": text}
     if at is not None:

@@ -32,7 +32,7 @@ class Parts:
             thread.calls_tool(node, key_of(call))
         if line.answers:
             thread.answers_tool(node, key_of(line.answers))
-        if not self._goes_on(thread, node):
+        if not (line.group and self._goes_on(thread, node)):
             self.close()
             self._open = (thread, node)
         if line.record is not None:
@@ -43,7 +43,8 @@ class Parts:
         if self._open is None:
             return
         thread, node = self._open
-        data = encode(merge_records(self._records))
+        records = self._records
+        data = encode(merge_records(records) if len(records) > 1 else records[0])
         thread.offset[node], thread.length[node] = self.written, len(data)
         self.spool.write(data)
         self.written += len(data)
@@ -76,8 +77,6 @@ class Parts:
 def merge_records(parts: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the lines of one API message as one: words and blocks joined, usage of the last."""
     merged = parts[0]
-    if len(parts) == 1:
-        return merged
     texts = [part["content"] for part in parts if part["content"]]
     merged["content"] = "\n\n".join(texts)
     blocks = [block for part in parts for block in part.get("blocks", ())]

@@ -7,6 +7,7 @@ the newest line back to the first, with everything that belongs to the messages 
 
 from __future__ import annotations
 
+import heapq
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 
 _NONE = -1
 _DISORDER_SHARE = 0.1
-_KEY_BITS = (1 << 60) - 1
+KEY_BITS = (1 << 60) - 1
 """Bits of an id's hash that stand for it, what two machine digits hold: a third of the id's memory.
 
 Two of a million ids are alike once in two million files.
@@ -23,7 +24,7 @@ Two of a million ids are alike once in two million files.
 
 def key_of(name: object) -> int:
     """Return the number that stands for a name in memory; 0 for none."""
-    return hash(name) & _KEY_BITS if name else 0
+    return hash(name) & KEY_BITS if name else 0
 
 
 @dataclass(slots=True)
@@ -163,26 +164,73 @@ class Ordered:
     by_time: bool
 
 
-def order(thread: Thread, *, join_roots: bool = True, taken: bytearray | None = None) -> Ordered:
-    """Return the thread's messages in order.
-
-    Args:
-        join_roots: continue before a line without a parent at the line before it in the file.
-        taken: nodes that belong to another session already; those used here are marked in it.
-    """
-    seen = bytearray(taken) if taken is not None else bytearray(len(thread.parent))
+def order(thread: Thread) -> Ordered:
+    """Return the thread's messages in order; a line without a parent follows the one before it."""
     rank, by_time = _rank(thread)
-    free = array("q", (n for n in range(len(seen)) if thread.message[n] and not seen[n]))
+    free = array("q", (node for node, is_one in enumerate(thread.message) if is_one))
     if not free:
         return Ordered(messages=Messages(0, rank), other_branches=0, joints=0, by_time=by_time)
-    path, joints = _walk(thread, _leaf(thread, free, rank), seen, rank, join_roots)
-    extras, results, others = _belonging(thread, path, seen)
+    seen = bytearray(len(thread.parent))
+    path, joints = _walk(thread, _leaf(thread, free, rank), seen, rank)
+    extras, results, others = _belonging(thread, path, free, seen)
     messages = _assemble(thread, path, extras, results, rank)
-    if taken is not None:
+    return Ordered(messages=messages, other_branches=others, joints=joints, by_time=by_time)
+
+
+def order_apart(thread: Thread) -> Iterator[Ordered]:
+    """Yield the messages of every way through a thread of many roots, the newest first.
+
+    What is left beside a way is a way of its own, so there are no other branches.
+    """
+    rank, by_time = _rank(thread)
+    taken = bytearray(len(thread.parent))
+    families = _families(thread)
+    waiting = [(-max(map(rank, free)), number) for number, free in enumerate(families)]
+    heapq.heapify(waiting)
+    while waiting:
+        _, number = heapq.heappop(waiting)
+        free, seen = families[number], bytearray(taken)
+        path, joints = _walk(thread, _leaf(thread, free, rank), seen, rank, within=free)
+        extras, results, _ = _belonging(thread, path, free, seen)
+        messages = _assemble(thread, path, extras, results, rank)
         for nodes in messages:
             for node in nodes:
                 taken[node] = 1
-    return Ordered(messages=messages, other_branches=others, joints=joints, by_time=by_time)
+        yield Ordered(messages=messages, other_branches=0, joints=joints, by_time=by_time)
+        families[number] = free = array("q", (node for node in free if not taken[node]))
+        if free:
+            heapq.heappush(waiting, (-max(map(rank, free)), number))
+
+
+def _families(thread: Thread) -> list[array[int]]:
+    """Return the message lines that hang together by parents, tool calls or one message's id.
+
+    A line whose parent is lost goes with the message line before it.
+    """
+    leader = array("q", range(len(thread.parent)))
+
+    def led(node: int) -> int:
+        while leader[node] != node:
+            leader[node] = node = leader[leader[node]]
+        return node
+
+    group_begun: dict[int, int] = {}
+    before = _NONE
+    for node, group in enumerate(thread.group):
+        kin = [thread.parent[node], thread.call[node]]
+        if group != _NONE:
+            kin.append(group_begun.setdefault(group, node))
+        if thread.parent[node] == _NONE and node in thread.waiting_parents:
+            kin.append(before)
+        for other in kin:
+            if other != _NONE:
+                leader[led(node)] = led(other)
+        before = node if thread.message[node] else before
+    families: dict[int, array[int]] = defaultdict(lambda: array("q"))
+    for node, is_one in enumerate(thread.message):
+        if is_one:
+            families[led(node)].append(node)
+    return list(families.values())
 
 
 def _leaf(thread: Thread, free: Sequence[int], rank: Callable[[int], float]) -> int:
@@ -227,8 +275,17 @@ def _rank(thread: Thread) -> tuple[Callable[[int], float], bool]:
 
 
 def _walk(
-    thread: Thread, leaf: int, seen: bytearray, rank: Callable[[int], float], join_roots: bool
+    thread: Thread,
+    leaf: int,
+    seen: bytearray,
+    rank: Callable[[int], float],
+    within: Sequence[int] | None = None,
 ) -> tuple[array[int], int]:
+    """Return the lines from the root to the leaf, and how often the way was broken.
+
+    Where it breaks it goes on at the message line before; ``within`` a family only where a parent
+    is lost, and with a line of the family: a root is where its way begins.
+    """
     path = array("q")
     joints, node = 0, leaf
     while node != _NONE:
@@ -239,7 +296,8 @@ def _walk(
             node, before = _open_cycle(path, path.index(before), seen, rank), _NONE
         is_root = before == _NONE and node not in thread.waiting_parents
         if before == _NONE or seen[before]:
-            before = _NONE if is_root and not join_roots else _before(thread, node, seen, rank)
+            ends = is_root and within is not None
+            before = _NONE if ends else _before(thread, node, seen, rank, within)
             joints += before != _NONE
         node = before
     path.reverse()
@@ -254,9 +312,15 @@ def _open_cycle(path: array[int], at: int, seen: bytearray, rank: Callable[[int]
     return first
 
 
-def _before(thread: Thread, node: int, seen: bytearray, rank: Callable[[int], float]) -> int:
+def _before(
+    thread: Thread,
+    node: int,
+    seen: bytearray,
+    rank: Callable[[int], float],
+    within: Sequence[int] | None,
+) -> int:
     """Return the nearest earlier message line that is not on the path yet."""
-    if rank is float:
+    if rank is float and within is None:
         for earlier in range(node - 1, -1, -1):
             if thread.message[earlier] and not seen[earlier]:
                 return earlier
@@ -264,14 +328,14 @@ def _before(thread: Thread, node: int, seen: bytearray, rank: Callable[[int], fl
     here = rank(node)
     earlier_ones = [
         other
-        for other in range(len(thread.parent))
+        for other in (range(len(thread.parent)) if within is None else within)
         if thread.message[other] and not seen[other] and rank(other) < here
     ]
     return max(earlier_ones, key=rank, default=_NONE)
 
 
 def _belonging(
-    thread: Thread, path: Sequence[int], seen: bytearray
+    thread: Thread, path: Sequence[int], free: Sequence[int], seen: bytearray
 ) -> tuple[dict[int, list[int]], dict[int, list[int]], int]:
     """Find lines off the path that are part of its messages, or answer their tool calls."""
     on_path = bytearray(len(thread.groups) + 1)
@@ -281,8 +345,8 @@ def _belonging(
     extras: dict[int, list[int]] = defaultdict(list)
     results: dict[int, list[int]] = defaultdict(list)
     others = 0
-    for node in range(len(thread.parent)):
-        if not thread.message[node] or seen[node]:
+    for node in free:
+        if seen[node]:
             continue
         call = thread.call[node]
         if on_path[thread.group[node]]:

@@ -81,6 +81,14 @@ class ImportReport:
         }
 
 
+class NothingImported(DatasetError):
+    """No source gave a session or a probe; ``report`` says what was seen instead."""
+
+    def __init__(self, message: str, report: ImportReport) -> None:
+        super().__init__(message)
+        self.report = report
+
+
 def import_paths(
     format: str,
     paths: Sequence[Path],
@@ -99,7 +107,8 @@ def import_paths(
         redactor: replaces personal data before anything is written.
 
     Raises:
-        DatasetError: a path is missing, ``out`` cannot be written to, or nothing was importable.
+        DatasetError: a path is missing, or ``out`` cannot be written to.
+        NothingImported: no source gave a session or a probe.
     """
     run = _Run(
         chosen=None if format == AUTO else importer_named(format),
@@ -155,16 +164,16 @@ class _Run:
     def finish(self, out: Path) -> ImportReport:
         """Write probes and card, and return the report."""
         report = self.report
+        redact = self.redactor.text if self.redactor else str
+        report.findings = [replace(f, what=redact(f.what)) for f in report.findings]
+        report.failures = [replace(f, what=redact(f.what)) for f in report.failures]
         if not report.session_ids and not self.probes:
-            raise DatasetError(_nothing(report))
+            raise NothingImported(_nothing(report), report)
         if len(self.formats) == 1:
             report.format = next(iter(self.formats))
         if self.probes:
             merge_probes(out / "probes.jsonl", self.probes, session_ids=report.session_ids)
         report.probes = len(self.probes)
-        redact = self.redactor.text if self.redactor else str
-        report.findings = [replace(f, what=redact(f.what)) for f in report.findings]
-        report.failures = [replace(f, what=redact(f.what)) for f in report.failures]
         write_card(out, report.record(), origins=self.origins, redact=redact)
         return report
 

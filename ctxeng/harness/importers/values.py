@@ -82,7 +82,7 @@ def base64_bytes(encoded: Any) -> int | None:
 
 def joined(parts: Iterable[str]) -> str:
     """Return the parts that are not blank, a blank line between them."""
-    return "\n\n".join([part for part in parts if part.strip()])
+    return "\n\n".join([part for part in parts if part and not part.isspace()])
 
 
 def first_text(record: Mapping[str, Any], *keys: str) -> str:

@@ -29,6 +29,8 @@ from ctxeng.harness.sessions.text import (
 )
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._~-]")
+_DEVICE = re.compile(r"(con|prn|aux|nul|(com|lpt)\d)(\.|$)", re.IGNORECASE)
+"""Names that Windows gives to devices, whatever stands behind a dot."""
 
 
 def session_lines(session: Session) -> Iterator[bytes]:
@@ -52,10 +54,12 @@ def file_name(session_id: str) -> str:
     An id that cannot be a name as it is gets a ``+`` (in no other name) and part of its hash.
     """
     safe = _UNSAFE.sub("_", session_id)[:120].strip(".") or "session"
+    if _DEVICE.match(safe):
+        safe = f"{safe.replace('.', '_')}+"
     if safe == session_id:
         return f"{safe}.jsonl"
     digest = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{safe}+{digest[:8]}.jsonl"
+    return f"{safe.rstrip('+')}+{digest[:8]}.jsonl"
 
 
 @contextmanager

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ctxeng.harness.importers.claude_code_threads import Ordered, Thread, key_of, order
+from ctxeng.harness.importers.claude_code_threads import (
+    Ordered,
+    Thread,
+    key_of,
+    order,
+    order_apart,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,16 +165,18 @@ def test_a_broken_chain_of_a_shuffled_file_is_joined_by_time() -> None:
 
 
 def test_side_conversations_are_taken_one_after_the_other() -> None:
-    """Without joining roots every root is a session; what is used is marked for the next."""
-    nodes = [*chain("ab"), *chain("xy"), *chain("p")]
-    thread, taken, found = thread_of(*nodes), bytearray(len(nodes)), []
-    while True:
-        ordered = order(thread, join_roots=False, taken=taken)
-        if not ordered.messages:
-            break
-        found.append(keys(nodes, ordered))
-    assert found == ["p", "x y", "a b"]
-    assert all(taken)
+    """Every root is a session, and so is what is left beside a way; the newest is the first."""
+    nodes = [*chain("ab"), *chain("xy"), *chain("p"), Node(key="c", parent="a", time=4.0)]
+    found = [keys(nodes, ordered) for ordered in order_apart(thread_of(*nodes))]
+    assert found == ["a c", "p", "x y", "b"]
+
+
+def test_a_side_line_without_its_parent_goes_on_from_the_line_before() -> None:
+    """The break is counted, and a root of its own is still a session of its own."""
+    nodes = [*chain("ab"), *chain("xy", root="gone"), *chain("p")]
+    ways = list(order_apart(thread_of(*nodes)))
+    assert [keys(nodes, way) for way in ways] == ["p", "a b x y"]
+    assert [way.joints for way in ways] == [0, 1]
 
 
 def test_lost_parents_are_counted() -> None:
@@ -223,13 +231,9 @@ def test_any_side_conversations_use_every_message_once(
 ) -> None:
     """Sessions are taken until nothing is left, and none shares a line with another."""
     nodes = nodes_of(graph)
-    thread, taken = thread_of(*nodes), bytearray(len(nodes))
-    used: list[int] = []
-    for _ in range(len(nodes) + 1):
-        ordered = order(thread, join_roots=False, taken=taken)
-        if not ordered.messages:
-            break
-        used += [n for message in ordered.messages for n in message]
+    ways = list(order_apart(thread_of(*nodes)))
+    assert all(way.messages for way in ways)
+    used = [n for way in ways for message in way.messages for n in message]
     assert sorted(used) == [n for n, node in enumerate(nodes) if node.is_message]
 
 

@@ -211,6 +211,9 @@ def test_an_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         ("a" * 120, "a" * 120 + ".jsonl"),
         ("a" * 121, None),
         ("nul\x00", None),
+        ("con", None),
+        ("COM1.backup", None),
+        ("console", "console.jsonl"),
         ("a\ud83d", None),
     ],
 )
@@ -224,6 +227,7 @@ def test_a_file_name_is_the_id_or_ends_in_its_hash(session_id: str, name: str | 
     assert found.endswith(f"+{digest[:8]}.jsonl")
     assert found.isascii()
     assert not found.startswith(".")
+    assert found.partition(".")[0].lower() not in ("con", "nul", "com1")
     assert len(found) <= 140
 
 

@@ -137,11 +137,10 @@ def in_order(met: Sequence[Sequence[Found]]) -> bool:
     return True
 
 
-def is_plain_list(shown: str, places: Sequence[Sequence[Found]]) -> bool:
-    """Return whether values are listed once each, without a word about their order."""
-    return all(len(group) == 1 for group in places) and not (
-        _ORDERING.search(shown) or _CROSSWISE.search(shown)
-    )
+def is_told_once(shown: str, places: Sequence[Sequence[Found]]) -> bool:
+    """Return whether values are named once each, and in the order that is meant."""
+    named = sorted(places, key=lambda group: group[0].start)
+    return all(len(group) == 1 for group in places) and not is_reordered(shown, named)
 
 
 def is_reordered(shown: str, places: Sequence[Sequence[Found]]) -> bool:

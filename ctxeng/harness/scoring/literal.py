@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ctxeng.harness.scoring import choice, cues, near_misses, rivals
+from ctxeng.harness.scoring import choice, contrast, cues, near_misses, rivals
 from ctxeng.harness.scoring.abstention import abstains_in_part, is_abstention
 from ctxeng.harness.scoring.doubts import MAY_DENY, Asked, doubt_of
 from ctxeng.harness.scoring.found import (
     Places,
     in_some_group,
-    is_plain_list,
+    is_told_once,
     places_in,
     stale_places,
 )
@@ -125,7 +125,7 @@ def _all_met(text: str, asked: Asked, found: Places, verbose: bool) -> LiteralVe
             )
     if doubt is None:
         return LiteralVerdict(verdict="pass", rule="value_found", matched=found.matched)
-    if doubt == "other_order" and is_plain_list(normal(text), found.places):
+    if doubt == "other_order" and is_told_once(normal(text), found.places):
         return LiteralVerdict(verdict="fail", rule="other_order", matched=found.matched)
     return LiteralVerdict(
         verdict="ambiguous",
@@ -148,6 +148,8 @@ def _chooses(text: str, asked: Asked, found: Places, *, wrong: bool = False) -> 
     stale = stale_places(normal(text), asked.kind, found)
     kept, aside = (stale, right) if wrong else (right, stale)
     rest = choice.without_aside(text, asked.question, kept, aside)
+    if rest is None:
+        rest = contrast.about_asked(text, asked.question, kept, aside)
     if rest is None:
         return False
     if wrong:
@@ -188,6 +190,9 @@ def _not_met(
             verdict="fail", rule="verbose_without_value", matched=matched, verbose=True, stale=stale
         )
     for group in missing:
+        spelled = near_misses.respelled([value_of(value) for value in group], text)
+        if spelled is not None:
+            return _against_values(spelled, asked, verbose)
         rule = _plainly_missing(text, [value_of(value) for value in group], asked)
         if rule is not None:
             return LiteralVerdict(verdict="fail", rule=rule, matched=matched, stale=stale)

@@ -13,6 +13,10 @@ from ctxeng.harness.scoring.text import content_words, is_spaceless, normal, wor
 
 SHORTEST_JOINED = 4
 _KANA_WORD = re.compile("[ぁ-ゖァ-ヺー]{2,}")
+_SIGN_TOLD = {  # of an address: "ana (at) example dot com"
+    "@": r"(?:@|[(\[]at[)\]]|\bat\b)",
+    ".": r"(?:\.|[(\[]dot[)\]]|\bdot\b)",
+}
 _HEX = re.compile(r"(?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{5,64}(?!\w)")
 _HAN = re.compile("[一-龥]")
 _ACCENT = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
@@ -88,6 +92,23 @@ def is_spelled_apart(values: Sequence[Value], text: str) -> bool:
         )
         for v in values
     )
+
+
+def respelled(values: Sequence[Value], text: str) -> str | None:
+    """Return a text with an identifier as it is written, where it is told with spaces or signs.
+
+    Example:
+        ``"SF 8812 0457"`` for SF88120457, ``"ana (at) example (dot) com"`` for ana@example.com
+    """
+    for value in values:
+        if value.type == "identifier" and len(value.shown) >= SHORTEST_JOINED:
+            letters = [_SIGN_TOLD.get(c, re.escape(c)) for c in value.shown]
+            told = re.compile(rf"(?<!\w){' ?'.join(letters)}(?!\w)")
+            shown = normal(text)
+            found = told.search(shown)
+            if found and found[0] != value.shown:
+                return f"{shown[: found.start()]}{value.text.strip()}{shown[found.end() :]}"
+    return None
 
 
 def _is_other_kana(word: str, text: str) -> bool:

@@ -11,10 +11,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = {"en", "ja", "ko", "zh"}
-# Wanted: 0.30. The half written apart misses it: many of its answers name the old value as well,
-# in a sentence that does not plainly set it aside, and a third are hedged, reworded or tell of
-# another's fact.
-AMBIGUOUS_SHARE = {"seen": 0.26, "unseen": 0.41}
+# Wanted: 0.30. The half written apart misses it: 0.40 before anybody looked at what was open in it,
+# and 0.32 since. What is left names the old value in a sentence that does not plainly set it aside,
+# is hedged, reworded or tells of another's fact.
+AMBIGUOUS_SHARE = {"seen": 0.25, "unseen": 0.32}
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +54,27 @@ def test_an_answer_that_names_both_values_is_decided_by_what_it_sets_aside(
 
 def test_a_choice_told_the_other_way_round_never_passes(script: ModuleType) -> None:
     """Whatever passes fails or is open when the expected and the forbidden values change places."""
-    pairs = script.read_battery(ROOT / "tests" / "data" / "battery_choice.jsonl")
+    pairs = [
+        pair
+        for name in ("choice", "beside")
+        for pair in script.read_battery(ROOT / "tests" / "data" / f"battery_{name}.jsonl")
+        if pair["forbid"]
+    ]
     turned = [{**p, "expect": [p["forbid"]], "forbid": p["expect"][0]} for p in pairs]
     passed = [p["id"] for p in pairs if script.typed(p) == "pass"]
     assert len(passed) > 80
     assert not {t["id"] for t in turned if script.typed(t) == "pass"} & set(passed)
+
+
+def test_what_is_left_out_beside_a_value_is_left_out_rightly(script: ModuleType) -> None:
+    """Repeated questions, clauses that set aside, others' values, told spellings, told orders."""
+    pairs = script.read_battery(ROOT / "tests" / "data" / "battery_beside.jsonl")
+    assert {pair["language"] for pair in pairs} == LANGUAGES
+    found = script.measure(pairs, script.typed)
+    assert (found.false_passes, found.false_fails) == ((), ())
+    assert found.ambiguous_share <= 0.27
+    unclear = {pair["id"] for pair in pairs if pair["verdict"] == "unclear"}
+    assert unclear <= set(found.ambiguous)
 
 
 def test_the_battery_is_large_and_in_four_languages(script: ModuleType) -> None:

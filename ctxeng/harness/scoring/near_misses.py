@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ctxeng.harness.scoring.matching import Value, find, in_hiragana, value_of
 from ctxeng.harness.scoring.moments import moments
@@ -102,13 +103,17 @@ def respelled(values: Sequence[Value], text: str) -> str | None:
     """
     for value in values:
         if value.type == "identifier" and len(value.shown) >= SHORTEST_JOINED:
-            letters = [_SIGN_TOLD.get(c, re.escape(c)) for c in value.shown]
-            told = re.compile(rf"(?<!\w){' ?'.join(letters)}(?!\w)")
             shown = normal(text)
-            found = told.search(shown)
+            found = _as_told(value.shown).search(shown)
             if found and found[0] != value.shown:
                 return f"{shown[: found.start()]}{value.text.strip()}{shown[found.end() :]}"
     return None
+
+
+@lru_cache(maxsize=10_000)
+def _as_told(code: str) -> re.Pattern[str]:
+    letters = [_SIGN_TOLD.get(c, re.escape(c)) for c in code]
+    return re.compile(rf"(?<!\w){' ?'.join(letters)}(?!\w)")
 
 
 def _is_other_kana(word: str, text: str) -> bool:

@@ -69,6 +69,12 @@ def without_aside(
     return _unmasked(masked, text, kept) if spaced + spaceless / 3 <= LONGEST_REST else None
 
 
+def sets_aside(text: str, question: str) -> bool:
+    """Return whether an answer has a word that sets something aside, and the question has none."""
+    words = (_TABLES["aside"], _TABLES["changed"])
+    return any(stands_in(one, text) and not stands_in(one, question) for one in words)
+
+
 def asks_of_other(question: str) -> bool:
     """Return whether a question asks for what is no more, or is not: what an answer sets aside."""
     return stands_in(_TABLES["of_the_other"], normal(question))

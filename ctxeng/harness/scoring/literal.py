@@ -100,6 +100,8 @@ def _against_values(text: str, asked: Asked, verbose: bool) -> LiteralVerdict:
             stale=True,
             verbose=verbose,
         )
+    if found.stale and not found.matched and choice.sets_aside(text, asked.question):
+        return LiteralVerdict(verdict="ambiguous", rule="forbidden_value_aside", verbose=verbose)
     missing = [group for group, met in zip(asked.expect, found.met, strict=True) if not met]
     return _not_met(text, missing, found, asked, verbose)
 
@@ -174,7 +176,11 @@ def _prefers_forbidden(text: str, asked: Asked, found: Places) -> bool:
 def _stale_stands(shown: str, asked: Asked, found: Places) -> bool:
     """Return whether a forbidden value stands in the answer and is not plainly denied."""
     wrong = stale_places(shown, asked.kind, found)
-    return bool(found.stale) and not all(cues.is_negated(shown, p.start, p.end) for p in wrong)
+    return (
+        bool(found.stale)
+        and not choice.sets_aside(shown, asked.question)
+        and not all(cues.is_negated(shown, p.start, p.end) for p in wrong)
+    )
 
 
 def _not_met(

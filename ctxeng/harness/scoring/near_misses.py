@@ -17,6 +17,7 @@ _KANA_WORD = re.compile("[ぁ-ゖァ-ヺー]{2,}")
 _SIGN_TOLD = {  # of an address: "ana (at) example dot com"
     "@": r"(?:@|[(\[]at[)\]]|\bat\b)",
     ".": r"(?:\.|[(\[]dot[)\]]|\bdot\b)",
+    "-": "[- ]",
 }
 _HEX = re.compile(r"(?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{5,64}(?!\w)")
 _HAN = re.compile("[一-龥]")

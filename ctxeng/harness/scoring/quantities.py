@@ -58,6 +58,22 @@ _UNITS = {
     "meses": "month", "mes": "month", "años": "year", "año": "year", "semana": "week", "día": "day", "dia": "day",
     "segundo": "second", "segundos": "second", "minuto": "minute", "personas": "people", "gramos": "g",
     "metros": "metre", "kilómetros": "km", "litros": "litre", "litro": "litre", "veces": "times", "páginas": "page", "마리": "匹", "잔": "杯", "장": "枚", "대": "台", "페이지": "page", "배": "倍",
+    "毫升": "ml", "ミリリットル": "ml", "밀리리터": "ml", "milliliter": "ml", "milliliters": "ml",
+    "millilitre": "ml", "millilitres": "ml", "cc": "ml", "mililitros": "ml", "升": "litre",
+    "公升": "litre", "リットル": "litre", "리터": "litre", "毫秒": "ms", "ミリ秒": "ms", "밀리초": "ms",
+    "milisegundos": "ms", "千克": "kg", "kilogram": "kg", "kilograms": "kg", "kilogramos": "kg",
+    "千米": "km", "kilometer": "km", "kilometers": "km", "kilometre": "km", "kilometres": "km",
+    "centimeter": "cm", "centimeters": "cm", "centimetre": "cm", "centimetres": "cm",
+    "centímetros": "cm", "公分": "cm", "millimeter": "mm", "millimeters": "mm",
+    "millimetre": "mm", "millimetres": "mm", "milímetros": "mm", "milligram": "mg",
+    "milligrams": "mg", "miligramos": "mg", "吨": "tonne", "トン": "tonne", "톤": "tonne",
+    "tonne": "tonne", "tonnes": "tonne", "toneladas": "tonne", "瓦": "watt", "ワット": "watt",
+    "와트": "watt", "watt": "watt", "watts": "watt", "vatios": "watt", "千瓦": "kw", "キロワット": "kw",
+    "킬로와트": "kw", "kilowatt": "kw", "kilowatts": "kw", "cup": "cup", "cups": "cup",
+    "カップ": "cup", "컵": "cup", "tazas": "cup", "teaspoon": "teaspoon", "teaspoons": "teaspoon",
+    "tsp": "teaspoon", "tablespoon": "tablespoon", "tablespoons": "tablespoon",
+    "tbsp": "tablespoon", "gallon": "gallon", "gallons": "gallon", "ガロン": "gallon",
+    "갤런": "gallon", "加仑": "gallon", "pint": "pint", "pints": "pint",
 }  # fmt: skip
 # Units that measure the same thing, as whole multiples of the smallest of them.
 _SCALED = {
@@ -65,7 +81,7 @@ _SCALED = {
     "day": ("ms", 86_400_000), "week": ("ms", 604_800_000), "year": ("month", 12),
     "cm": ("mm", 10), "metre": ("mm", 1000), "km": ("mm", 1_000_000), "ft": ("inch", 12),
     "mg": ("mcg", 1000), "g": ("mcg", 10**6), "jin": ("mcg", 500 * 10**6), "kg": ("mcg", 10**9),
-    "litre": ("ml", 1000), "kw": ("watt", 1000), "lb": ("oz", 16), "percent": ("hundredth", 1),
+    "tonne": ("mcg", 10**12), "litre": ("ml", 1000), "kw": ("watt", 1000), "lb": ("oz", 16), "percent": ("hundredth", 1),
     "share": ("hundredth", 100),
 }  # fmt: skip
 _PARTS_OF = {

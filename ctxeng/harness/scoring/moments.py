@@ -33,7 +33,7 @@ _WEEKDAY = re.compile(
 _DAY, _MON, _YEAR = r"(?P<d>\d{1,2})", r"(?P<m>\d{1,2})", r"(?P<y>\d{4})"
 _LATE_DAY, _REAL_MONTH = r"(?P<d>1[3-9]|2\d|3[01])", r"(?P<m>0?[1-9]|1[0-2])"
 _NUMERIC_FORMS = (
-    rf"(?<!\d){_YEAR}[-/.]{_MON}[-/.]{_DAY}(?!\d)",
+    rf"(?<!\d){_YEAR}(?:[-/.]|\. ){_MON}(?:[-/.]|\. ){_DAY}(?!\d)",
     # 15.03.2024, 3/15/2024, 3/3/2024: only where it does not matter which number is the month
     rf"(?<![\d./-]){_LATE_DAY}(?P<sep>[-/.]){_REAL_MONTH}(?P=sep){_YEAR}(?!\d)",
     rf"(?<![\d./-]){_REAL_MONTH}(?P<sep>[-/.]){_LATE_DAY}(?P=sep){_YEAR}(?!\d)",
@@ -54,9 +54,9 @@ _DATE_FORMS = tuple(
     for form in forms
 )
 _HALVES = {
-    "am": ("am", "午前", "朝", "早朝", "오전", "아침", "새벽", "上午", "早上", "凌晨"),
-    "pm": ("pm", "午後", "夕方", "오후", "저녁", "낮", "下午"),
-    "night": ("夜", "晚上", "밤"),
+    "am": ("am", "午前", "朝", "早朝", "오전", "아침", "새벽", "上午", "早上", "凌晨", "清晨"),
+    "pm": ("pm", "午後", "夕方", "오후", "저녁", "낮", "下午", "傍晚"),
+    "night": ("夜", "晚上", "밤", "夜里", "夜晚", "深夜"),
 }
 _HALF_NAMES = "|".join(name for names in _HALVES.values() for name in names if name[0] > "z")
 _AP = r"[ap]\.?m\b\.?"

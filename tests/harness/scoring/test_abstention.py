@@ -36,13 +36,25 @@ JAPANESE = [
     "予算については分かりません。", "会話には出てきません。", "分かりません。会話に記載がありません。",
 ]  # fmt: skip
 KOREAN = [
+    '혈액형에 대해서는 말씀하신 적이 없습니다.',
     "모르겠습니다", "모르겠어요.", "모릅니다", "몰라요", "알 수 없습니다.", "알 수 없음", "UNKNOWN입니다",
     "대화에 언급되지 않았습니다", "언급되지 않음", "정보가 없습니다.", "관련 정보는 없습니다", "기록이 없습니다",
     "언급된 적이 없습니다", "대화에서 언급이 없습니다.", "예산은 알 수 없습니다.", "확인할 수 없습니다",
     "예산은 대화에 나오지 않습니다.", "잘 모르겠습니다.", "죄송합니다. 알 수 없습니다.",
 ]  # fmt: skip
-OTHERS = ["不知道", "未知", "没有提到", "no lo sé", "No se menciona."]
+OTHERS = [
+    "抱歉,我不记得这段对话的内容了。",
+    "没有,学费的具体数字你没提过。",
+    "不知道",
+    "未知",
+    "没有提到",
+    "no lo sé",
+    "No se menciona.",
+]
 NO_ABSTENTIONS = [
+    '你没说过要茶,你说的是咖啡',
+    '是3321,别的记不清了',
+    '저녁 메뉴는 말씀하신 적이 없고 점심만 말씀하셨어요',
     "", " ", "...", "None of them", "Unknown Pleasures", "No idea was accepted", "no information desk; room 4",
     "I can't say no to ramen.", "It is not blue", "Nonetheless", "I see", "The name is Unknown Quantity",
     "N/A-200", "UNKNOWN. It was $500.", "UNKNOWN, perhaps $500", "I don't know why, but the budget is $500.",

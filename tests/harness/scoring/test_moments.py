@@ -12,6 +12,7 @@ from ctxeng.harness.scoring.matching import find, value_of
 from ctxeng.harness.scoring.moments import moments, only_moment
 
 MARCH_15 = [
+    '2024. 3. 15.',
     "March 15, 2024", "15 March 2024", "15th of March, 2024", "Mar 15, 2024", "Mar. 15 2024",
     "March the 15th", "Friday, March 15th", "2024-03-15", "2024/3/15", "2024.03.15", "3/15/2024",
     "15/03/2024", "15.03.2024", "15-03-2024", "2024-03-15T10:00:00Z", "2024年3月15日", "3月15日",
@@ -19,6 +20,7 @@ MARCH_15 = [
     "by MARCH 15",
 ]  # fmt: skip
 NOT_MARCH_15 = [
+    '2024. 3. 5.',
     "2023-03-15", "March 15, 2023", "2024-03-16", "March 16", "March 5", "March 2024", "2024-03",
     "May 15", "2024-05-13", "3月5日", "3월 16일", "115/03/2024", "15:03", "march", "15", "",
     "2024-13-15", "3/15/2023",
